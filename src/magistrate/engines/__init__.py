@@ -1,0 +1,1 @@
+"""Engines run models: requests in, completions out. They know nothing of judging."""

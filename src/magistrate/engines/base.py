@@ -1,0 +1,58 @@
+"""The engine protocol: requests in, completions out.
+
+An engine loads a model and runs it. It knows nothing of samples, verdicts or runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from magistrate.messages import Completion, Request
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What an engine says of itself and of the model it runs."""
+
+    engine: str
+    model: str
+    weights_hash: str | None = None
+    """SHA-256 of the weights file, where there is one."""
+    context_tokens: int | None = None
+    """Longest prompt plus completion, in tokens; None when unknown."""
+    scores: bool = False
+    """Whether completions carry the scalar of a scoring head instead of text."""
+    preferred_batch: int = 64
+    """How many requests to hand over at once so that the engine can sort and batch them."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Whatever changes the output: precision, quantisation, decoding defaults."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Runs one model."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """What the engine and its model are."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens ``text`` takes, encoded as plain text."""
+        ...
+
+    def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        """Answer every request once, in any order.
+
+        A request that fails comes back as a completion with ``error`` set; the others go on.
+
+        Raises:
+            EngineError: The engine as a whole cannot go on.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free the model. Calling it twice is harmless."""
+        ...

@@ -1,0 +1,1 @@
+"""Files found in the wild to and from records."""

@@ -1,0 +1,1 @@
+"""Samples to judgments: orders, merging, judges by name. Never touches a run folder."""

@@ -1,0 +1,1 @@
+"""Pure functions over records and arrays: intervals, wins, agreement, baselines."""

@@ -1,0 +1,1 @@
+"""Judge families: templates, verdict parsers, and their catalog."""

@@ -1,0 +1,78 @@
+"""What a judge family is: how a judge is asked, and how its reply is read.
+
+Families speak in the **order shown** to the judge; :mod:`magistrate.judging` maps verdicts back to
+the sample's own answer order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from magistrate.messages import Completion, Message, Sampling
+from magistrate.records import Preference, Probabilities, Sample, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a reply says, in the order shown, or why it says nothing."""
+
+    status: Status
+    preference: Preference | None = None
+    """For two answers: which of the two *shown* answers is better."""
+    scores: tuple[float, ...] | None = None
+    """A score per shown answer."""
+    ranking: tuple[int, ...] | None = None
+    """For three answers and more: a rank per shown answer, 1 is best, ties share a rank."""
+    probabilities: Probabilities | None = None
+    reasons: str | None = None
+    error: str | None = None
+    """Why the status is not ``ok``."""
+
+
+@runtime_checkable
+class Family(Protocol):
+    """How a judge is asked and read."""
+
+    @property
+    def name(self) -> str:
+        """Name under which the catalog knows the family."""
+        ...
+
+    @property
+    def prompt_hash(self) -> str:
+        """Content id of everything that shapes prompts and reading."""
+        ...
+
+    @property
+    def min_answers(self) -> int:
+        """Fewest answers that a sample must have."""
+        ...
+
+    @property
+    def max_answers(self) -> int | None:
+        """Most answers that a sample may have; None for any number."""
+        ...
+
+    @property
+    def reads_alone(self) -> bool:
+        """Whether each answer is read alone, one prompt each, so that order means nothing."""
+        ...
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the family wants its replies written (length, stop strings)."""
+        ...
+
+    def prompts(self, sample: Sample, order: Sequence[int]) -> tuple[tuple[Message, ...], ...]:
+        """Return the prompts of one reading: one, or one per shown answer if ``reads_alone``.
+
+        Raises:
+            MissingVariablesError: The template needs fields that the sample lacks.
+        """
+        ...
+
+    def read(self, completions: Sequence[Completion]) -> Verdict:
+        """Read the replies to :meth:`prompts`, in the same sequence. Never raises on any text."""
+        ...

@@ -1,0 +1,252 @@
+"""The words of the package as records: one documented class per concept.
+
+All are frozen pydantic models. What a record holds about a sample's answers is always in the
+**sample's own answer order**, whatever order a judge saw them in; the order itself is a field.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from magistrate.ids import content_id
+
+Preference = Literal["first", "second", "tie"]
+"""Which of two answers is better, in the sample's own answer order."""
+
+Status = Literal["ok", "unparsed", "refused", "truncated", "error"]
+"""What became of one reading. Only ``ok`` votes; nothing else ever turns into a tie or a score."""
+
+STATUSES: tuple[Status, ...] = ("ok", "unparsed", "refused", "truncated", "error")
+
+Role = Literal["system", "user", "assistant"]
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, no unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+
+class Turn(Record):
+    """One message of a dialogue that is being judged."""
+
+    role: Role
+    text: str
+
+
+class Answer(Record):
+    """What one model answered."""
+
+    text: str
+    """The answer, as it was written; may be empty (an empty answer is judged as 'no response')."""
+    model: str | None = None
+    """Name of the model that wrote it."""
+    turns: tuple[Turn, ...] = ()
+    """The whole continuation where the answer spans several turns; then ``text`` is the last."""
+
+
+class Gold(Record):
+    """What one annotator (human or teacher) said of a sample."""
+
+    annotator: str | None = None
+    preference: Preference | None = None
+    """For two answers."""
+    probability_second: float | None = Field(default=None, ge=0, le=1)
+    """Soft label of a pair: the annotator's probability that the second answer is better."""
+    scores: tuple[float, ...] | None = None
+    """A score per answer; the scale is the annotator's own."""
+    ranking: tuple[int, ...] | None = None
+    """A rank per answer, 1 is best, ties share a rank."""
+    label: str | None = None
+    """A named class of the whole sample, such as 'yes' for 'the answer hallucinates'."""
+    reasons: str | None = None
+
+
+class Sample(Record):
+    """One thing to judge: a question, its answers, and whatever helps to judge them."""
+
+    question: str | tuple[Turn, ...]
+    """The instruction as text, or the dialogue up to the answers as turns."""
+    answers: tuple[Answer, ...] = Field(min_length=1)
+    reference: str | None = None
+    """A known good answer."""
+    rubric: str | None = None
+    """What to judge by, in words."""
+    context: tuple[str, ...] = ()
+    """Passages that a good answer should rest on."""
+    images: tuple[str, ...] = ()
+    """Paths or URLs."""
+    gold: tuple[Gold, ...] = ()
+    """One entry per annotator."""
+    category: str | None = None
+    language: str | None = None
+    source_id: str | None = None
+    """The id that the file gave, as text."""
+    meta: dict[str, Any] = Field(default_factory=dict)
+    """What the file said besides; never shown to a judge."""
+
+    @cached_property
+    def text_id(self) -> str:
+        """Hash of all that a judge can see (no model names, no labels): equal text, equal id."""
+        return content_id(
+            {
+                "question": _plain(self.question),
+                "answers": [_plain(a.turns) if a.turns else a.text for a in self.answers],
+                "reference": self.reference,
+                "rubric": self.rubric,
+                "context": list(self.context),
+                "images": list(self.images),
+            }
+        )
+
+    @cached_property
+    def id(self) -> str:
+        """Content id of the sample: its text, the answers' models and the id in the file."""
+        return content_id([self.text_id, [a.model for a in self.answers], self.source_id])
+
+    @property
+    def question_text(self) -> str:
+        """The question as one string; turns are joined with their roles named."""
+        if isinstance(self.question, str):
+            return self.question
+        if len(self.question) == 1 and self.question[0].role == "user":
+            return self.question[0].text
+        return "\n\n".join(f"{turn.role.capitalize()}: {turn.text}" for turn in self.question)
+
+
+class Usage(Record):
+    """What a reading consumed."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    """Part of ``prompt_tokens`` that the engine did not have to compute again."""
+    requests: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Sum field by field."""
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            requests=self.requests + other.requests,
+        )
+
+
+class Probabilities(Record):
+    """A judge's distribution over the outcome of a pair, in the sample's own answer order."""
+
+    first: float = Field(ge=0, le=1)
+    tie: float = Field(ge=0, le=1)
+    second: float = Field(ge=0, le=1)
+
+    @property
+    def preference(self) -> Preference:
+        """The likeliest outcome; exact equality of the two sides without a likelier tie is a tie."""
+        if self.first > self.second and self.first >= self.tie:
+            return "first"
+        if self.second > self.first and self.second >= self.tie:
+            return "second"
+        return "tie"
+
+    @property
+    def confidence(self) -> float:
+        """Probability of the outcome named by :attr:`preference`."""
+        return float(getattr(self, self.preference))
+
+
+class Judgment(Record):
+    """One judge's reading of one sample in one order."""
+
+    key: str
+    """Hash of (sample text, order, judge spec, prompt, sampling settings, repeat)."""
+    sample_id: str
+    """:attr:`Sample.text_id` of what was read: samples with equal text share their judgments."""
+    judge: str
+    """Name of the judge."""
+    order: tuple[int, ...]
+    """``order[k]`` is the sample's answer (from 0) that the judge saw at place ``k``."""
+    repeat: int = 0
+    status: Status
+    preference: Preference | None = None
+    """For pairs, when ``ok``."""
+    scores: tuple[float, ...] | None = None
+    ranking: tuple[int, ...] | None = None
+    """For three answers and more: a rank per answer, 1 is best, ties share a rank."""
+    probabilities: Probabilities | None = None
+    reasons: str | None = None
+    raw: str | None = None
+    """What the model wrote, unchanged."""
+    error: str | None = None
+    """Why the status is not ``ok``, in words."""
+    finish_reason: str | None = None
+    truncated_tokens: tuple[int, ...] = ()
+    """Tokens cut from each answer so that the prompt fits; empty when nothing was cut."""
+    truncated_question_tokens: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+    """In US dollars, from the engine's price table; 0 for local engines."""
+    seconds: float = 0.0
+    """The reading's share of its batch's wall time."""
+
+    @model_validator(mode="after")
+    def _order_is_a_permutation(self) -> Judgment:
+        if sorted(self.order) != list(range(len(self.order))):
+            raise ValueError(f"order {self.order} is not a permutation of 0..{len(self.order) - 1}")
+        return self
+
+    @property
+    def was_truncated(self) -> bool:
+        """Whether the judge read a shortened question or answer."""
+        return bool(self.truncated_question_tokens) or any(self.truncated_tokens)
+
+
+class Decision(Record):
+    """The judgments of one sample under one judge, merged by a named rule."""
+
+    row: int
+    """Place of the sample in the run's ``samples.jsonl``, from 0."""
+    sample_id: str
+    """:attr:`Sample.id`."""
+    status: Status
+    """``ok`` when every reading that the rule needs is ``ok``; else the first other status."""
+    preference: Preference | None = None
+    scores: tuple[float, ...] | None = None
+    ranking: tuple[int, ...] | None = None
+    probabilities: Probabilities | None = None
+    confidence: float | None = None
+    """Probability of ``preference``; None where the judge gives none."""
+    consistent: bool | None = None
+    """Whether all orders gave the same outcome; None when fewer than two were read."""
+    truncated: bool = False
+    rule: str
+    keys: tuple[str, ...] = ()
+    """Keys of the judgments merged."""
+
+
+class JudgeSpec(Record):
+    """All that identifies a judge: two judges with equal specs answer alike."""
+
+    name: str
+    engine: str
+    model: str
+    family: str
+    url: str | None = None
+    weights_hash: str | None = None
+    prompt_hash: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Whatever changes the answer: temperature, maximum tokens, tie band, precision, ..."""
+
+    @cached_property
+    def id(self) -> str:
+        """Content id of the spec."""
+        return content_id(self.model_dump(mode="json"))
+
+
+def _plain(value: str | tuple[Turn, ...]) -> Any:
+    if isinstance(value, str):
+        return value
+    return [[turn.role, turn.text] for turn in value]
