@@ -2,7 +2,8 @@
 
 Hashes are BLAKE2b over canonical JSON (sorted keys, no spaces, UTF-8), written as lower-case hex.
 Lone surrogates, which occur in scraped text and which UTF-8 cannot hold, are hashed through
-their three-byte form, so that two texts that differ only there still differ in id.
+their three-byte form, so that two texts that differ only there still differ in id. Two halves of
+one character that stand side by side count as that character, as they do in JSON.
 """
 
 from __future__ import annotations
@@ -42,7 +43,12 @@ def content_id(value: Any) -> str:
     >>> content_id({"a": 1, "b": 2}) == content_id({"b": 2, "a": 1})
     True
     """
-    data = canonical_json(value).encode("utf-8", "surrogatepass")
+    text = canonical_json(value)
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        data = joined.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=ID_HEX_DIGITS // 2).hexdigest()
 
 

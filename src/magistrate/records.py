@@ -6,10 +6,12 @@ All are frozen pydantic models. What a record holds about a sample's answers is 
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticSerializationError
 
 from magistrate.ids import content_id
 
@@ -27,7 +29,53 @@ Role = Literal["system", "user", "assistant"]
 class Record(BaseModel):
     """Base of all records: frozen, no unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+    # A NaN among the scores could be written but never read back, so it is refused here.
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        ser_json_inf_nan="null",
+        ser_json_bytes="base64",
+    )
+
+
+R = TypeVar("R", bound=Record)
+
+
+def to_json_line(record: Record) -> bytes:
+    """Return a record as one line of JSON in UTF-8, without the newline.
+
+    Lone surrogates, which UTF-8 cannot hold, are written as ``\\ud800`` escapes.
+
+    Raises:
+        ValueError: ``meta`` or ``settings`` holds an object that has no JSON form.
+
+    >>> to_json_line(Turn(role="user", text="caf\\u00e9"))
+    b'{"role":"user","text":"caf\\xc3\\xa9"}'
+    >>> to_json_line(Turn(role="user", text="\\ud800"))
+    b'{"role":"user","text":"\\\\ud800"}'
+    """
+    try:
+        return record.model_dump_json().encode("utf-8")
+    except PydanticSerializationError:
+        return json.dumps(record.model_dump(mode="json"), separators=(",", ":")).encode("ascii")
+
+
+def from_json_line(cls: type[R], data: bytes) -> R:
+    """Read what :func:`to_json_line` wrote; the record is equal to the one written.
+
+    (Values of ``meta`` that JSON lacks come back as JSON: a date as text, bytes as base64.)
+
+    Raises:
+        ValueError: ``data`` is not JSON, or not a record of ``cls``.
+    """
+    try:
+        return cls.model_validate_json(data)
+    except ValidationError as error:
+        if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
+            raise
+        # pydantic's own parser does not know lone surrogates; the standard library's does.
+        return cls.model_validate(json.loads(data))
 
 
 class Turn(Record):
