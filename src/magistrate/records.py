@@ -43,17 +43,17 @@ R = TypeVar("R", bound=Record)
 
 
 def to_json_line(record: Record) -> bytes:
-    """Return a record as one line of JSON in UTF-8, without the newline.
+    r"""Return a record as one line of JSON in UTF-8, without the newline.
 
-    Lone surrogates, which UTF-8 cannot hold, are written as ``\\ud800`` escapes.
+    Lone surrogates, which UTF-8 cannot hold, are written as ``\ud800`` escapes.
 
     Raises:
         ValueError: ``meta`` or ``settings`` holds an object that has no JSON form.
 
-    >>> to_json_line(Turn(role="user", text="caf\\u00e9"))
-    b'{"role":"user","text":"caf\\xc3\\xa9"}'
-    >>> to_json_line(Turn(role="user", text="\\ud800"))
-    b'{"role":"user","text":"\\\\ud800"}'
+    >>> to_json_line(Turn(role="user", text="caf\u00e9"))
+    b'{"role":"user","text":"caf\xc3\xa9"}'
+    >>> to_json_line(Turn(role="user", text="\ud800"))
+    b'{"role":"user","text":"\\ud800"}'
     """
     try:
         return record.model_dump_json().encode("utf-8")
@@ -193,7 +193,7 @@ class Probabilities(Record):
 
     @property
     def preference(self) -> Preference:
-        """The likeliest outcome; exact equality of the two sides without a likelier tie is a tie."""
+        """The likeliest outcome; equal sides without a likelier tie are a tie."""
         if self.first > self.second and self.first >= self.tie:
             return "first"
         if self.second > self.first and self.second >= self.tie:
