@@ -290,8 +290,8 @@ class JudgeSpec(Record):
 
     @cached_property
     def id(self) -> str:
-        """Content id of the spec."""
-        return content_id(self.model_dump(mode="json"))
+        """Content id of all but the name: a judge keeps its id under another name."""
+        return content_id(self.model_dump(mode="json", exclude={"name"}))
 
 
 def _plain(value: str | tuple[Turn, ...]) -> Any:

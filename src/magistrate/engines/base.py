@@ -24,6 +24,9 @@ class EngineInfo:
     """Longest prompt plus completion, in tokens; None when unknown."""
     scores: bool = False
     """Whether completions carry the scalar of a scoring head instead of text."""
+    batch_dependent: bool = False
+    """Whether the last digits of an output depend on what else is in the batch (floating point).
+    Such engines are always given the same whole chunk, so that a resumed run repeats exactly."""
     preferred_batch: int = 64
     """How many requests to hand over at once so that the engine can sort and batch them."""
     settings: dict[str, Any] = field(default_factory=dict)

@@ -73,6 +73,8 @@ class Family(Protocol):
         """
         ...
 
-    def read(self, completions: Sequence[Completion]) -> Verdict:
+    def read(
+        self, completions: Sequence[Completion], sample: Sample, order: Sequence[int]
+    ) -> Verdict:
         """Read the replies to :meth:`prompts`, in the same sequence. Never raises on any text."""
         ...

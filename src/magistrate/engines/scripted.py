@@ -1,0 +1,156 @@
+"""The scripted engine: replies by a fixed rule, without a model.
+
+For tests, documentation and baselines. The rule is the model's name, with options after commas:
+``scripted:longer``, ``scripted:first,delay=0.01``, ``scripted:random,nonsense=0.1,fail=0.05``.
+
+========  ==========================================================================
+rule      scores that the engine writes
+========  ==========================================================================
+longer    8 for the longest answer, 5 for the others, 7 for all when equally long
+shorter   8 for the shortest answer, 5 for the others, 7 for all when equally short
+first     8 for the answer shown first, 5 for the others
+last      8 for the answer shown last, 5 for the others
+tie       7 for all
+random    drawn from 1 to 10 by a hash of the prompt, so the same prompt scores alike
+nonsense  none: a sentence without a verdict
+refuse    none: the engine declines
+fail      none: the call fails
+========  ==========================================================================
+
+Options: ``delay`` (seconds a request), ``nonsense``, ``refuse``, ``fail`` (share of requests,
+0 to 1, that end that way instead; which ones is decided by a hash of the prompt).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from magistrate.engines.base import EngineInfo
+from magistrate.errors import EngineError
+from magistrate.ids import content_id
+from magistrate.messages import Completion, Request
+from magistrate.records import Usage
+
+RULES = ("longer", "shorter", "first", "last", "tie", "random", "nonsense", "refuse", "fail")
+_SHARES = ("nonsense", "refuse", "fail")
+_HIGH, _MIDDLE, _LOW = 8, 7, 5
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedEngine:
+    """Answers every request by one rule."""
+
+    rule: str
+    delay: float = 0.0
+    nonsense: float = 0.0
+    refuse: float = 0.0
+    fail: float = 0.0
+
+    @property
+    def info(self) -> EngineInfo:
+        """The rule and its options."""
+        return EngineInfo(
+            engine="scripted",
+            model=self.rule,
+            settings={share: getattr(self, share) for share in _SHARES if getattr(self, share)},
+        )
+
+    def count_tokens(self, text: str) -> int:
+        """Count words: the engine has no tokenizer."""
+        return len(text.split())
+
+    def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        """Answer the requests in sequence."""
+        for request in requests:
+            if self.delay:
+                time.sleep(self.delay)
+            yield self._answer(request)
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def _answer(self, request: Request) -> Completion:
+        text = "".join(message.text for message in request.messages)
+        draw = int(content_id([text, request.sampling.seed])[:8], 16) / 16**8
+        ending = self._ending(draw)
+        if ending == "fail":
+            return Completion(
+                key=request.key, finish_reason="error", error="the scripted engine was told to fail"
+            )
+        if ending == "nonsense":
+            reply = "Both answers have something to say about the matter."
+        elif ending == "refuse":
+            reply = "I cannot evaluate these answers."
+        else:
+            reply = self._verdict(request, draw)
+        usage = Usage(
+            prompt_tokens=self.count_tokens(text),
+            completion_tokens=self.count_tokens(reply),
+            requests=1,
+        )
+        return Completion(key=request.key, text=reply, usage=usage, seconds=self.delay)
+
+    def _ending(self, draw: float) -> str:
+        if self.rule in _SHARES:
+            return self.rule
+        bound = 0.0
+        for share in _SHARES:
+            bound += getattr(self, share)
+            if draw < bound:
+                return share
+        return "verdict"
+
+    def _verdict(self, request: Request, draw: float) -> str:
+        answers: dict[str, str] = {}
+        for message in request.messages:
+            for part in message.parts:
+                if part.slot and (part.slot == "answer" or part.slot.startswith("answer_")):
+                    answers.setdefault(part.slot, part.text)
+        scores = " ".join(map(str, self._scores(list(answers.values()), draw)))
+        # The verdict stands first and last, so that families of either answer order read it.
+        return f"{scores}\nScored by the rule '{self.rule}'.\n{scores}"
+
+    def _scores(self, answers: Sequence[str], draw: float) -> list[int]:
+        count = len(answers)
+        if self.rule == "tie":
+            return [_MIDDLE] * count
+        if self.rule == "random":
+            digits = content_id([draw, count])
+            return [1 + int(digits[2 * i : 2 * i + 2], 16) % 10 for i in range(count)]
+        if self.rule in ("first", "last"):
+            chosen = 0 if self.rule == "first" else count - 1
+            return [_HIGH if place == chosen else _LOW for place in range(count)]
+        lengths = [len(answer) for answer in answers]
+        best = max(lengths) if self.rule == "longer" else min(lengths)
+        if len(set(lengths)) == 1:
+            return [_MIDDLE] * count
+        return [_HIGH if length == best else _LOW for length in lengths]
+
+
+def open_engine(model: str, url: str | None = None) -> ScriptedEngine:
+    """Open a scripted engine from ``rule[,option=value...]``.
+
+    Raises:
+        EngineError: The rule or an option is unknown, or a value is not a number in range.
+    """
+    rule, *options = model.split(",")
+    if rule not in RULES:
+        raise EngineError(f"scripted engine: no rule '{rule}'; rules: {', '.join(RULES)}")
+    values: dict[str, float] = {}
+    for option in options:
+        name, _, text = option.partition("=")
+        if name not in ("delay", *_SHARES):
+            raise EngineError(
+                f"scripted engine: no option '{name}'; options: delay, {', '.join(_SHARES)}"
+            )
+        try:
+            values[name] = float(text)
+        except ValueError:
+            raise EngineError(
+                f"scripted engine: option '{name}' needs a number, found '{text}'"
+            ) from None
+        if not 0 <= values[name] <= (60 if name == "delay" else 1):
+            raise EngineError(f"scripted engine: option '{name}={text}' is out of range")
+    return ScriptedEngine(rule, **values)

@@ -1,0 +1,45 @@
+"""Engine names, and where each lives. Modules are imported only when their engine is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import cast
+
+from magistrate.engines.base import Engine
+from magistrate.errors import JudgeNotFoundError
+
+ENGINES: dict[str, tuple[str, str]] = {
+    "encoder": (
+        "magistrate.engines.encoder:open_engine",
+        "judge folders with a scoring head, on ONNX Runtime; no torch",
+    ),
+    "scripted": (
+        "magistrate.engines.scripted:open_engine",
+        "replies by a fixed rule; for tests, documentation and baselines",
+    ),
+}
+"""Name to (``module:function``, what it runs). The function takes (model, url)."""
+
+
+def open_engine(name: str, model: str, url: str | None = None) -> Engine:
+    """Open an engine on a model.
+
+    Args:
+        name: A key of :data:`ENGINES`.
+        model: What to run, in the engine's own terms: a folder, a hub id, a rule.
+        url: Where a server listens, for engines that need one.
+
+    Raises:
+        JudgeNotFoundError: There is no such engine.
+        EngineError: The model cannot be loaded.
+    """
+    if name not in ENGINES:
+        raise JudgeNotFoundError(
+            f"there is no engine '{name}'; engines here: {', '.join(sorted(ENGINES))}"
+        )
+    module, function = ENGINES[name][0].split(":")
+    factory = cast(
+        Callable[[str, str | None], Engine], getattr(importlib.import_module(module), function)
+    )
+    return factory(model, url)
