@@ -69,9 +69,7 @@ def merge_judgments(row: int, sample: Sample, judgments: Sequence[Judgment]) -> 
     scores = _mean_scores(judgments)
     preference: Preference | None = None
     if len(sample.answers) == 2:
-        preference = (
-            probabilities.preference if probabilities else _preference_by_votes(judgments)
-        )
+        preference = probabilities.preference if probabilities else _preference_by_votes(judgments)
     return Decision(
         row=row,
         sample_id=sample.id,

@@ -15,7 +15,9 @@ ORDERS: tuple[Orders, ...] = ("both", "given")
 T = TypeVar("T")
 
 
-def orders_to_read(answers: int, orders: Orders, *, reads_alone: bool) -> tuple[tuple[int, ...], ...]:
+def orders_to_read(
+    answers: int, orders: Orders, *, reads_alone: bool
+) -> tuple[tuple[int, ...], ...]:
     """Return the orders of one sample, each a permutation of ``0..answers-1``.
 
     A judge that reads each answer alone cannot be swayed by order, so it is asked once.

@@ -69,6 +69,39 @@ class _Pending:
     completions: list[Completion | None]
 
 
+class _Outbox:
+    """Lets judgments out in the plan's sequence, whatever sequence they come in."""
+
+    def __init__(self, sequence: Sequence[Reading], wanted: Container[str]) -> None:
+        self._keys = [reading.key for reading in sequence]
+        self._wanted = wanted
+        self._finished: dict[str, Judgment] = {}
+        self._position = 0
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._finished
+
+    def add(self, judgment: Judgment) -> None:
+        self._finished[judgment.key] = judgment
+
+    def ready(self) -> list[Judgment]:
+        """Take out the judgments whose predecessors are all finished."""
+        start = self._position
+        while self._position < len(self._keys) and self._keys[self._position] in self._finished:
+            self._position += 1
+        return self._take(self._keys[start : self._position])
+
+    def rest(self) -> list[Judgment]:
+        """Take out what is left, with gaps."""
+        start, self._position = self._position, len(self._keys)
+        return self._take(self._keys[start:])
+
+    def _take(self, keys: Sequence[str]) -> list[Judgment]:
+        return [
+            self._finished[key] for key in keys if key in self._finished and key in self._wanted
+        ]
+
+
 def _judge_chunk(
     judge: Judge, chunk: Sequence[Reading], done: Container[str]
 ) -> Iterator[list[Judgment]]:
@@ -76,59 +109,45 @@ def _judge_chunk(
     if not missing:
         return
     to_run = chunk if judge.engine.info.batch_dependent else missing
-    wanted = {reading.key for reading in missing}
-    pending: list[_Pending] = []
-    finished: dict[str, Judgment] = {}
-    requests: list[Request] = []
-    for reading in to_run:
-        prompts = _render(judge, reading)
-        if isinstance(prompts, Judgment):
-            finished[reading.key] = prompts
-            continue
-        requests.extend(_requests(judge, reading, prompts, first=len(pending)))
-        pending.append(_Pending(reading, [None] * len(prompts)))
-
-    sequence = [reading.key for reading in to_run]
-    position = 0
-    interruption: BaseException | None = None
+    outbox = _Outbox(to_run, {reading.key for reading in missing})
+    pending, requests = _prepare(judge, to_run, outbox)
     try:
         for completion in judge.engine.complete(requests):
             index, part = map(int, completion.key.split("/"))
             item = pending[index]
             item.completions[part] = completion
             if all(known is not None for known in item.completions):
-                finished[item.reading.key] = _judgment(judge, item)
-            ready, position = _ready(sequence, position, finished, wanted)
-            if ready:
-                yield ready
-    except GeneratorExit:
+                outbox.add(_judgment(judge, item))
+                if ready := outbox.ready():
+                    yield ready
+    except (Exception, KeyboardInterrupt):
+        # The engine gave up or the user stopped it: what is known is not lost.
+        if rest := outbox.rest():
+            yield rest
         raise
-    except BaseException as error:  # noqa: BLE001  what is known is yielded before it goes on
-        interruption = error
-    if interruption is None:
-        for item in pending:
-            if item.reading.key not in finished:
-                finished[item.reading.key] = _failure(
-                    judge, item.reading, "the engine returned no completion for this request"
-                )
-    rest = [finished[key] for key in sequence[position:] if key in finished and key in wanted]
-    if rest:
+    for item in pending:
+        if item.reading.key not in outbox:
+            outbox.add(
+                _failure(judge, item.reading, "the engine returned no completion for this request")
+            )
+    if rest := outbox.rest():
         yield rest
-    if interruption is not None:
-        raise interruption
 
 
-def _ready(
-    sequence: Sequence[str], position: int, finished: dict[str, Judgment], wanted: set[str]
-) -> tuple[list[Judgment], int]:
-    """Return the finished judgments next in sequence, and the position after them."""
-    ready: list[Judgment] = []
-    while position < len(sequence) and sequence[position] in finished:
-        key = sequence[position]
-        if key in wanted:
-            ready.append(finished[key])
-        position += 1
-    return ready, position
+def _prepare(
+    judge: Judge, readings: Sequence[Reading], outbox: _Outbox
+) -> tuple[list[_Pending], list[Request]]:
+    """Return the requests of the readings; those that cannot be asked fail into the outbox."""
+    pending: list[_Pending] = []
+    requests: list[Request] = []
+    for reading in readings:
+        prompts = _render(judge, reading)
+        if isinstance(prompts, Judgment):
+            outbox.add(prompts)
+            continue
+        requests.extend(_requests(judge, reading, prompts, index=len(pending)))
+        pending.append(_Pending(reading, [None] * len(prompts)))
+    return pending, requests
 
 
 def _render(judge: Judge, reading: Reading) -> tuple[tuple[Message, ...], ...] | Judgment:
@@ -138,8 +157,10 @@ def _render(judge: Judge, reading: Reading) -> tuple[tuple[Message, ...], ...] |
     if count < family.min_answers or (family.max_answers and count > family.max_answers):
         most = family.max_answers
         needed = (
-            f"{family.min_answers}" if most == family.min_answers
-            else f"at least {family.min_answers}" if most is None
+            f"{family.min_answers}"
+            if most == family.min_answers
+            else f"at least {family.min_answers}"
+            if most is None
             else f"{family.min_answers} to {most}"
         )
         return _failure(
@@ -155,13 +176,13 @@ def _render(judge: Judge, reading: Reading) -> tuple[tuple[Message, ...], ...] |
 
 
 def _requests(
-    judge: Judge, reading: Reading, prompts: tuple[tuple[Message, ...], ...], *, first: int
+    judge: Judge, reading: Reading, prompts: tuple[tuple[Message, ...], ...], *, index: int
 ) -> Iterator[Request]:
     sampling = judge.family.sampling
     if reading.repeat:
         sampling = replace(sampling, seed=sampling.seed + reading.repeat)
     for part, messages in enumerate(prompts):
-        yield Request(key=f"{first}/{part}", messages=messages, sampling=sampling)
+        yield Request(key=f"{index}/{part}", messages=messages, sampling=sampling)
 
 
 def _judgment(judge: Judge, item: _Pending) -> Judgment:

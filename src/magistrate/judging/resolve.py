@@ -1,0 +1,93 @@
+"""Judges by name: bundled ones, judge folders, and ``ENGINE:MODEL[@URL][#FAMILY]``."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from magistrate.engines.table import ENGINES, open_engine
+from magistrate.errors import JudgeNotFoundError
+from magistrate.judging.folder import JUDGE_FILE, load_judge_folder, read_judge_file
+from magistrate.judging.judge import Judge, make_judge
+from magistrate.prompts.catalog import load_family
+
+DEFAULT_FAMILY = "pair"
+"""How an engine that writes is asked unless ``#FAMILY`` says otherwise."""
+
+_BUNDLED = Path(__file__).parent.parent / "bundled"
+_NAME = re.compile(
+    r"(?P<engine>[a-z][a-z0-9_-]*):(?P<model>.+?)(?:@(?P<url>https?://[^#]+))?(?:#(?P<family>[^#]+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BundledJudge:
+    """A judge that ships inside the package."""
+
+    name: str
+    version: str
+    folder: Path
+
+    @property
+    def card(self) -> str:
+        """The judge's card: what it is, how it was made, how good it is (Markdown)."""
+        path = self.folder / "CARD.md"
+        return path.read_text("utf-8") if path.exists() else "This judge has no card.\n"
+
+
+def list_judges() -> Iterator[BundledJudge]:
+    """Yield the judges that ship inside the package, by name."""
+    for folder in sorted(_BUNDLED.iterdir()):
+        if (folder / JUDGE_FILE).is_file():
+            file = read_judge_file(folder)
+            yield BundledJudge(file.name, file.version, folder)
+
+
+def find_judge_folder(name: str) -> Path | None:
+    """Return the folder of a bundled judge or of a path; None when ``name`` is neither."""
+    if re.fullmatch(r"[\w-]+", name) and (_BUNDLED / name / JUDGE_FILE).is_file():
+        return _BUNDLED / name
+    path = Path(name).expanduser()
+    return path if (path / JUDGE_FILE).is_file() else None
+
+
+def load_judge(name: str) -> Judge:
+    """Load a judge by its name.
+
+    Args:
+        name: ``mini`` (bundled), a path to a judge folder, or ``ENGINE:MODEL[@URL][#FAMILY]`` such
+            as ``scripted:longer#pair``.
+
+    Raises:
+        JudgeNotFoundError: The name means nothing here; the message lists what would.
+        EngineError: The engine cannot run the model.
+        FamilyError: The family is missing or broken.
+    """
+    folder = find_judge_folder(name)
+    if folder is not None:
+        return load_judge_folder(name, folder)
+    match = _NAME.fullmatch(name)
+    if match is None or match["engine"] not in ENGINES:
+        raise _not_found(name)
+    engine_name, model, url = match["engine"], match["model"], match["url"]
+    family = load_family(match["family"] or DEFAULT_FAMILY)
+    return make_judge(name, family, open_engine(engine_name, model, url), url=url)
+
+
+def _not_found(name: str) -> JudgeNotFoundError:
+    bundled = [judge.name for judge in list_judges()]
+    lines = [f"no judge '{name}' here"]
+    path = Path(name).expanduser()
+    if path.is_dir():
+        lines.append(f"'{name}' is a folder without a {JUDGE_FILE}")
+    near = difflib.get_close_matches(name, bundled, n=1)
+    if near:
+        lines.append(f"did you mean '{near[0]}'?")
+    lines.append(
+        f"use a bundled judge ({', '.join(bundled) or 'none installed'}), a path to a judge "
+        f"folder, or ENGINE:MODEL[@URL][#FAMILY] with an engine of {', '.join(sorted(ENGINES))}"
+    )
+    return JudgeNotFoundError("; ".join(lines))
