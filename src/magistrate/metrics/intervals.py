@@ -1,0 +1,204 @@
+"""Rates and the intervals that they are reported with.
+
+Two kinds of interval, both at 95 %:
+
+* a **proportion** (each sample counts 0 or 1, samples independent): Wilson's score interval
+  (Wilson 1927), which keeps inside [0, 1] and behaves for few samples and for shares near 0 or 1;
+* any other **mean** (half points for ties, scores, several samples of one question): the
+  percentile bootstrap over questions, so that samples of one question are drawn together.
+
+Resampling whole questions needs only how many questions share each pair (sum of values, number of
+samples): drawing how often each such *type* occurs from a multinomial is the same bootstrap, and
+costs the same for a thousand questions as for a million.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from magistrate.records import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Types = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
+    """Per type of question: sum of its values, number of its samples, how many such questions."""
+
+LEVEL = 0.95
+RESAMPLES = 2_000
+SEED = 20_240_301
+
+FEW_CLUSTERS = 20
+"""Below this many questions the bootstrap is too narrow; means of points then use Wilson's."""
+
+_MOST_TYPES = 2_000
+"""Above this many types the bootstrap's large-sample limit, a normal interval, is used instead."""
+_TYPES_PER_DRAW = 500_000
+"""Bound on (resamples x types) held at once."""
+
+
+class Rate(Record):
+    """A share or mean with its number of samples and its 95 % interval.
+
+    Without samples all but ``n`` is None; NaN never occurs.
+    """
+
+    value: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+
+NO_RATE = Rate(value=None, n=0)
+
+
+def wilson(share: float, n: float, level: float = LEVEL) -> tuple[float, float]:
+    """Return Wilson's score interval of a proportion.
+
+    Args:
+        share: Observed share, in [0, 1]. It need not be a whole number of ``n``-ths: for the mean
+            of any values in [0, 1] the interval is conservative, because their variance is at
+            most ``share * (1 - share)``.
+        n: Number of samples, above 0.
+        level: Coverage, in (0, 1).
+    """
+    z2 = NormalDist().inv_cdf(0.5 + level / 2) ** 2
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    # Rounding may leave the observed share a hair outside at 0 and 1, where it is an end point.
+    return max(0.0, min(centre - half, share)), min(1.0, max(centre + half, share))
+
+
+def proportion(successes: float, n: int) -> Rate:
+    """Return ``successes / n`` with Wilson's interval; no value when ``n`` is 0."""
+    if n == 0:
+        return NO_RATE
+    low, high = wilson(successes / n, n)
+    return Rate(value=successes / n, n=n, low=low, high=high)
+
+
+def mean_of_points(points: ArrayLike, clusters: ArrayLike) -> Rate:
+    """Return the mean of values in [0, 1], such as 1 for a win and 1/2 for a tie.
+
+    The interval is Wilson's when the values are 0 or 1 and no question has two samples. It is the
+    bootstrap over questions otherwise, unless there are fewer than :data:`FEW_CLUSTERS` questions
+    or nothing varies between them: then Wilson's with the number of questions as ``n``, which is
+    conservative where the bootstrap would be too narrow.
+
+    Args:
+        points: Shape (n,), each in [0, 1].
+        clusters: Shape (n,), integers; samples of one question share a value.
+
+    Returns:
+        A rate whose interval mirrors exactly when every point ``p`` becomes ``1 - p``.
+    """
+    import numpy as np
+
+    values = np.asarray(points, dtype=np.float64)
+    if values.size == 0:
+        return NO_RATE
+    types = _types(values, np.asarray(clusters))
+    sums, counts, questions = types
+    n, value = int(values.size), float(values.mean())
+    is_proportion = bool((counts == 1).all() and np.isin(sums, (0.0, 1.0)).all())
+    if is_proportion:
+        return proportion(float(values.sum()), n)
+    clusters_seen = int(questions.sum())
+    if clusters_seen < FEW_CLUSTERS or len(sums) == 1:
+        low, high = wilson(value, clusters_seen)
+    else:
+        low, high = _mirrored_bootstrap(types)
+    return Rate(value=value, n=n, low=min(low, value), high=max(high, value))
+
+
+def mean_of_scores(scores: ArrayLike, clusters: ArrayLike) -> Rate:
+    """Return the mean of scores on any scale with the bootstrap interval over questions.
+
+    With a single question there is no interval: one reading says nothing of the spread.
+
+    Args:
+        scores: Shape (n,), finite.
+        clusters: Shape (n,), integers; samples of one question share a value.
+    """
+    import numpy as np
+
+    values = np.asarray(scores, dtype=np.float64)
+    if values.size == 0:
+        return NO_RATE
+    types = _types(values, np.asarray(clusters))
+    n, value = int(values.size), float(values.mean())
+    if int(types[2].sum()) < 2:
+        return Rate(value=value, n=n)
+    low, high = _bootstrap(types)
+    return Rate(value=value, n=n, low=min(low, value), high=max(high, value))
+
+
+def _types(values: NDArray[np.float64], clusters: NDArray[np.generic]) -> Types:
+    """Group samples into questions, and questions into types, sorted by (sum, count)."""
+    import numpy as np
+
+    _, index = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(index, weights=values)
+    counts = np.bincount(index).astype(np.float64)
+    # A complex number sorts by its real, then by its imaginary part: one sort for both columns.
+    kinds, questions = np.unique(np.round(sums, 9) + 1j * counts, return_counts=True)
+    return kinds.real, kinds.imag, questions
+
+
+def _mirrored_bootstrap(types: Types) -> tuple[float, float]:
+    """Bootstrap such that points ``p`` and ``1 - p`` get exactly mirrored intervals.
+
+    Both are computed from one of the two, chosen by content; a distribution that is its own
+    mirror image gets an interval symmetric about 1/2.
+    """
+    import numpy as np
+
+    sums, counts, questions = types
+    order = np.lexsort((counts, counts - sums))
+    mirror: Types = (counts[order] - sums[order], counts[order], questions[order])
+    mine, other = (np.stack(t).ravel().tolist() for t in (types, mirror))
+    if mine == other:
+        low, high = _bootstrap(types)
+        half = max(0.0, (high - low) / 2)
+        return 0.5 - half, 0.5 + half
+    if mine < other:
+        return _bootstrap(types)
+    low, high = _bootstrap(mirror)
+    return 1 - high, 1 - low
+
+
+def _bootstrap(types: Types) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of (sum of values) / (number of samples)."""
+    import numpy as np
+
+    sums, counts, questions = types
+    if len(sums) > _MOST_TYPES:
+        return _normal(types)
+    total = int(questions.sum())
+    rng = np.random.default_rng(SEED)
+    means: list[NDArray[np.float64]] = []
+    step = max(1, _TYPES_PER_DRAW // len(sums))
+    for start in range(0, RESAMPLES, step):
+        size = min(step, RESAMPLES - start)
+        drawn = rng.multinomial(total, questions / total, size=size)
+        means.append((drawn @ sums) / (drawn @ counts))
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(np.concatenate(means), (tail, 1 - tail))
+    return float(low), float(high)
+
+
+def _normal(types: Types) -> tuple[float, float]:
+    """Return the normal interval of a ratio of sums over questions (linearised variance)."""
+    import numpy as np
+
+    sums, counts, questions = types
+    total = int(questions.sum())
+    samples = float(counts @ questions)
+    mean = float(sums @ questions) / samples
+    squares = float(questions @ np.square(sums - mean * counts))
+    error = math.sqrt(squares * total / (total - 1)) / samples
+    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    return mean - z * error, mean + z * error
