@@ -12,7 +12,7 @@ from magistrate.errors import EngineError, MissingVariablesError
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.judging.merge import decide, merge_judgments
 from magistrate.judging.orders import orders_to_read, to_own_order
-from magistrate.judging.plan import plan_readings
+from magistrate.judging.plan import Plan
 from magistrate.judging.stream import CHUNK_READINGS, judge_samples
 from magistrate.messages import Completion, Message, Part, Request, Sampling
 from magistrate.prompts.base import Verdict
@@ -98,7 +98,7 @@ def test_given_order_halves_the_readings_and_repeats_multiply_them() -> None:
     judge = judge_with("longer")
     assert len(all_judgments(judge, [pair()], orders="given")) == 1
     assert len(all_judgments(judge, [pair()], repeats=3)) == 6
-    assert len({r.key for r in plan_readings(judge, pair(), repeats=3)}) == 6
+    assert len(set(Plan.of(judge, repeats=3).keys_of(pair()))) == 6
 
 
 def test_what_cannot_be_asked_becomes_a_failed_judgment_and_the_others_go_on() -> None:
@@ -185,7 +185,7 @@ def test_pending_samples_have_no_decision() -> None:
     judge = judge_with("longer")
     samples = [pair(str(i)) for i in range(3)]
     known = {j.key: j for j in all_judgments(judge, samples)[:3]}
-    assert [d.row for d in decide(judge, samples, known.get)] == [0]
+    assert [d.row for d in decide(Plan.of(judge), samples, known.get)] == [0]
 
 
 def _judgment(order: tuple[int, ...], first: float, second: float) -> Judgment:

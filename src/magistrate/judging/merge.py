@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 
-from magistrate.judging.judge import Judge
-from magistrate.judging.orders import Orders
-from magistrate.judging.plan import planned_keys
+from magistrate.judging.plan import Plan
 from magistrate.records import Decision, Judgment, Preference, Probabilities, Sample
 
 MEAN_PROBABILITY = "mean-probability"
@@ -17,24 +15,19 @@ from one side alone would carry that side's position bias."""
 
 
 def decide(
-    judge: Judge,
+    plan: Plan,
     samples: Iterable[Sample],
     judgment_of: Callable[[str], Judgment | None],
-    *,
-    orders: Orders = "both",
-    repeats: int = 1,
 ) -> Iterator[Decision]:
     """Yield a decision for every sample that has all its judgments; the others are still pending.
 
     Args:
-        judge: Who judged.
+        plan: What was to be read of each sample.
         samples: The samples in the sequence of the run; the row counts from 0.
         judgment_of: Returns the judgment of a key, or None.
-        orders: As judged.
-        repeats: As judged.
     """
     for row, sample in enumerate(samples):
-        keys = planned_keys(judge, sample, orders=orders, repeats=repeats)
+        keys = plan.keys_of(sample)
         known = [judgment for key in keys if (judgment := judgment_of(key)) is not None]
         if len(known) == len(keys):
             yield merge_judgments(row, sample, known)

@@ -20,31 +20,40 @@ class Reading:
     repeat: int
 
 
-def plan_readings(
-    judge: Judge, sample: Sample, *, orders: Orders = "both", repeats: int = 1
-) -> tuple[Reading, ...]:
-    """Return the readings of one sample, repeats of an order side by side.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which readings each sample gets, and their keys. A stored run knows it without the judge."""
 
-    Samples with equal text have equal keys, so they are read once.
-    """
-    return tuple(
-        Reading(
-            key=content_id([sample.text_id, order, judge.spec.id, repeat]),
-            sample=sample,
-            order=order,
-            repeat=repeat,
+    judge_id: str
+    """:attr:`JudgeSpec.id`."""
+    reads_alone: bool
+    """:attr:`Family.reads_alone`."""
+    orders: Orders = "both"
+    repeats: int = 1
+
+    @classmethod
+    def of(cls, judge: Judge, *, orders: Orders = "both", repeats: int = 1) -> Plan:
+        """Return the plan of a judge."""
+        return cls(judge.spec.id, judge.family.reads_alone, orders, repeats)
+
+    def readings_of(self, sample: Sample) -> tuple[Reading, ...]:
+        """Return the readings of one sample, repeats of an order side by side.
+
+        Samples with equal text have equal keys, so they are read once.
+        """
+        return tuple(
+            Reading(
+                key=content_id([sample.text_id, order, self.judge_id, repeat]),
+                sample=sample,
+                order=order,
+                repeat=repeat,
+            )
+            for order in orders_to_read(
+                len(sample.answers), self.orders, reads_alone=self.reads_alone
+            )
+            for repeat in range(self.repeats)
         )
-        for order in orders_to_read(
-            len(sample.answers), orders, reads_alone=judge.family.reads_alone
-        )
-        for repeat in range(repeats)
-    )
 
-
-def planned_keys(
-    judge: Judge, sample: Sample, *, orders: Orders = "both", repeats: int = 1
-) -> tuple[str, ...]:
-    """Return the keys of :func:`plan_readings`."""
-    return tuple(
-        reading.key for reading in plan_readings(judge, sample, orders=orders, repeats=repeats)
-    )
+    def keys_of(self, sample: Sample) -> tuple[str, ...]:
+        """Return the keys of :meth:`readings_of`."""
+        return tuple(reading.key for reading in self.readings_of(sample))

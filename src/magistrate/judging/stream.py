@@ -18,7 +18,7 @@ from magistrate.judging.orders import (
     probabilities_in_own_order,
     to_own_order,
 )
-from magistrate.judging.plan import Reading, plan_readings
+from magistrate.judging.plan import Plan, Reading
 from magistrate.messages import Completion, Message, Request
 from magistrate.prompts.base import Verdict
 from magistrate.records import Judgment, Sample, Usage
@@ -49,8 +49,9 @@ def judge_samples(
     """
     chunk: list[Reading] = []
     planned: set[bytes] = set()
+    plan = Plan.of(judge, orders=orders, repeats=repeats)
     for sample in samples:
-        for reading in plan_readings(judge, sample, orders=orders, repeats=repeats):
+        for reading in plan.readings_of(sample):
             compact_key = bytes.fromhex(reading.key)
             if compact_key not in planned:
                 planned.add(compact_key)
