@@ -7,11 +7,12 @@ All are frozen pydantic models. What a record holds about a sample's answers is 
 from __future__ import annotations
 
 import json
+import math
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from magistrate.ids import content_id
 
@@ -58,13 +59,14 @@ def to_json_line(record: Record) -> bytes:
     try:
         return record.model_dump_json().encode("utf-8")
     except PydanticSerializationError:
-        return json.dumps(record.model_dump(mode="json"), separators=(",", ":")).encode("ascii")
+        return json.dumps(_jsonable(record.model_dump()), separators=(",", ":")).encode("ascii")
 
 
 def from_json_line(cls: type[R], data: bytes) -> R:
     """Read what :func:`to_json_line` wrote; the record is equal to the one written.
 
-    (Values of ``meta`` that JSON lacks come back as JSON: a date as text, bytes as base64.)
+    (What JSON lacks in ``meta`` comes back as JSON: a date as text, bytes as base64, a lone
+    surrogate in a key as U+FFFD.)
 
     Raises:
         ValueError: ``data`` is not JSON, or not a record of ``cls``.
@@ -292,6 +294,19 @@ class JudgeSpec(Record):
     def id(self) -> str:
         """Content id of all but the name: a judge keeps its id under another name."""
         return content_id(self.model_dump(mode="json", exclude={"name"}))
+
+
+def _jsonable(value: Any) -> Any:
+    """Do what pydantic does for JSON, except that lone surrogates stay."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _jsonable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(each) for each in value]
+    return to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="null")
 
 
 def _plain(value: str | tuple[Turn, ...]) -> Any:
