@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from magistrate.records import Judgment, Record, Sample
+
+KEY_FIELD = "_key"
+"""Where a row of a JSON object of rows (``{"id": {...}, ...}``) keeps its key."""
+
+VALUE_FIELD = "_value"
+"""Where such a row keeps its value if that is no object (``{"id": "text", ...}``)."""
+
+
+class Row(NamedTuple):
+    """A row as the file holds it."""
+
+    number: int
+    """As :attr:`Where.row`."""
+    value: Any
+    """A parsed JSON value; for CSV, TSV and Parquet a dict from column to cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +56,16 @@ class RowError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one row holds: a sample, other judges' stored judgments, or both."""
+    """What one row holds: a sample, other judges' stored judgments, or both.
+
+    A row of a file of questions, which has nothing to judge yet, gives an item with neither.
+    """
 
     where: Where
     sample: Sample | None = None
     judgments: tuple[Judgment, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    """What was odd about the row but could be read, such as an answer that was JSON true."""
 
 
 @dataclass(frozen=True, slots=True)
