@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from magistrate.records import Sample as Sample
     from magistrate.records import Turn as Turn
     from magistrate.records import Usage as Usage
+    from magistrate.report.summary import RunSummary as RunSummary
+    from magistrate.report.summary import evaluate as evaluate
 
 _HOME = {
     "Answer": "magistrate.records",
@@ -36,9 +38,11 @@ _HOME = {
     "Judgment": "magistrate.records",
     "MagistrateError": "magistrate.errors",
     "Probabilities": "magistrate.records",
+    "RunSummary": "magistrate.report.summary",
     "Sample": "magistrate.records",
     "Turn": "magistrate.records",
     "Usage": "magistrate.records",
+    "evaluate": "magistrate.report.summary",
 }
 """Public name to the module that defines it."""
 

@@ -1,0 +1,214 @@
+"""A run's summary on the terminal.
+
+All that came from data (model names, paths, reasons) is shown as plain text: it cannot colour,
+move the cursor or be taken for markup.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from magistrate.metrics.intervals import Rate
+
+if TYPE_CHECKING:
+    from magistrate.metrics.agreement import Compared
+    from magistrate.metrics.consistency import Consistency
+    from magistrate.report.summary import RunSummary
+
+NOTHING = "–"
+"""Shown where there is no number."""
+
+_LONGEST_REASON = 200
+
+
+def summary_table(summary: RunSummary) -> RenderableType:
+    """Return the result of a run: models, then trust and cost, then agreement."""
+    parts: list[RenderableType] = [_heading(summary)]
+    if summary.models:
+        parts.append(_models(summary))
+    parts.append(_facts(summary))
+    if summary.agreement is not None:
+        parts.append(_agreement(summary))
+    return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts[:-1]), parts[-1])
+
+
+def plain_text(renderable: RenderableType, width: int) -> str:
+    """Render without colour or control sequences, ``width`` columns wide at most."""
+    out = io.StringIO()
+    console = Console(
+        file=out, width=width, color_system=None, force_terminal=False, legacy_windows=False
+    )
+    console.print(renderable)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def harmless(text: str) -> str:
+    r"""Replace all that is not printable (control characters, lone surrogates, line breaks).
+
+    >>> harmless("a\x1b[31mb\nc")
+    'a�[31mb c'
+    """
+    return "".join(
+        char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for char in text
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``3 rows``, ``1 row``, ``1,234 rows``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage with one decimal."""
+    return NOTHING if share is None else f"{100 * share:.1f} %"
+
+
+def interval(rate: Rate, *, scale: float = 100.0, decimals: int = 1) -> str:
+    """Return the bounds of a rate in brackets, nothing where it has none."""
+    if rate.low is None or rate.high is None:
+        return ""
+    return f"[{scale * rate.low:.{decimals}f}, {scale * rate.high:.{decimals}f}]"
+
+
+def rate_text(rate: Rate) -> str:
+    """Return a rate with its interval."""
+    return f"{percent(rate.value)} {interval(rate)}".rstrip()
+
+
+def _heading(summary: RunSummary) -> Text:
+    files = ", ".join(harmless(name) for name in summary.inputs) or "Python"
+    return Text.assemble(
+        (harmless(summary.judge), "bold"),
+        f" judged {summary.samples - summary.pending:,} of "
+        f"{counted(summary.samples, 'sample')} from {files}",
+    )
+
+
+def _models(summary: RunSummary) -> Table:
+    compared = any(model.win_rate.n for model in summary.models)
+    # Scores of pairs are a means to the verdict; alone they are the result.
+    scored = not compared
+    table = _table()
+    table.add_column("model", overflow="fold", min_width=8)
+    headers = ["wins", "ties", "losses", "win rate", "95 % interval"] if compared else []
+    headers += ["answers", "mean score", "95 % interval"] if scored else []
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    for model in summary.models:
+        cells: list[str] = []
+        if compared:
+            rate = model.win_rate
+            cells += [f"{count:,}" for count in (model.wins, model.ties, model.losses)]
+            cells += [percent(rate.value), interval(rate)]
+        if scored:
+            score = model.mean_score
+            cells += (
+                [NOTHING] * 3
+                if score is None or score.value is None
+                else [
+                    f"{score.n:,}",
+                    f"{score.value:.2f}",
+                    interval(score, scale=1.0, decimals=2),
+                ]
+            )
+        table.add_row(Text(harmless(model.model)), *cells)
+    return table
+
+
+def _facts(summary: RunSummary) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for name, value in _fact_rows(summary):
+        table.add_row(name, Text(value))
+    return table
+
+
+def _fact_rows(summary: RunSummary) -> Iterator[tuple[str, str]]:
+    yield from _consistency_rows(summary.consistency)
+    if summary.pending:
+        yield "not judged yet", counted(summary.pending, "sample")
+    decided = summary.samples - summary.pending
+    not_ok = decided - summary.decisions["ok"]
+    yield "not ok", f"{rate_text(summary.not_ok)} ({not_ok:,} of {decided:,})"
+    for failure in summary.failures:
+        reason = harmless(failure.reason)
+        if len(reason) > _LONGEST_REASON:
+            reason = reason[: _LONGEST_REASON - 1] + "…"
+        yield "", f"{counted(failure.n, 'reading')} {failure.status}: {reason}"
+    yield "truncated", f"{counted(summary.truncated, 'sample')} read shortened"
+    if summary.bad_rows:
+        yield "bad rows", f"{counted(summary.bad_rows, 'row')} of the input could not be used"
+    speed = summary.samples_per_second
+    yield "speed", NOTHING if speed is None else f"{_three_digits(speed)} samples/s"
+    usage = summary.usage
+    yield "tokens", f"{usage.prompt_tokens:,} read, {usage.completion_tokens:,} written"
+    yield "cost", f"${summary.cost:,.2f}" if summary.cost >= 0.01 or not summary.cost else "< $0.01"
+
+
+def _consistency_rows(consistency: Consistency) -> Iterator[tuple[str, str]]:
+    if consistency.basis == "by construction":
+        yield "consistency", "by construction: each answer is read alone, order cannot matter"
+    elif consistency.basis == "not measured":
+        yield "consistency", "not measured: no sample was read in two orders"
+    else:
+        share = consistency.consistent
+        yield "consistency", f"{rate_text(share)} same outcome in all orders (n = {share.n:,})"
+        if consistency.toward_first.n:
+            yield (
+                "bias",
+                (
+                    f"toward the answer shown first {percent(consistency.toward_first.value)}, "
+                    f"second {percent(consistency.toward_second.value)}"
+                ),
+            )
+
+
+def _agreement(summary: RunSummary) -> Group:
+    agreement = summary.agreement
+    assert agreement is not None
+    caption = f"Agreement with the annotators of {counted(agreement.labelled, 'labelled pair')}"
+    left_out = [
+        f"{count:,} {reason}"
+        for count, reason in (
+            (agreement.no_majority, "without a majority"),
+            (agreement.not_ok, "without an ok decision"),
+        )
+        if count
+    ]
+    if left_out:
+        caption += f"; left out: {', '.join(left_out)}"
+    readings: list[tuple[str, Compared]] = [("decisive pairs", agreement.decisive)]
+    if agreement.confident_half is not None:
+        readings.append(("more confident half", agreement.confident_half))
+    readings.append(("all, tie as a class", agreement.three_class))
+    table = _table()
+    table.add_column("share right, %", overflow="fold", min_width=8)
+    for name, compared in readings:
+        table.add_column(f"{name}\nn = {compared.judge.n:,}", justify="right", overflow="fold")
+    for key in ("judge", "longer_wins", "first_wins", "random"):
+        rates = [getattr(compared, key) for _, compared in readings]
+        table.add_row(key.replace("_", " "), *map(_share_cell, rates))
+    return Group(Text(caption), table)
+
+
+def _share_cell(rate: Rate) -> str:
+    return NOTHING if rate.value is None else f"{100 * rate.value:.1f} {interval(rate)}"
+
+
+def _table() -> Table:
+    from rich import box
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
