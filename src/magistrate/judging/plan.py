@@ -36,6 +36,11 @@ class Plan:
         """Return the plan of a judge."""
         return cls(judge.spec.id, judge.family.reads_alone, orders, repeats)
 
+    def count(self, answers: int) -> int:
+        """Return how many readings a sample of so many answers gets."""
+        orders = orders_to_read(answers, self.orders, reads_alone=self.reads_alone)
+        return len(orders) * self.repeats
+
     def readings_of(self, sample: Sample) -> tuple[Reading, ...]:
         """Return the readings of one sample, repeats of an order side by side.
 
