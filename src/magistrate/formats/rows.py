@@ -40,19 +40,17 @@ _ROW_WORDS = ("question", "instruction", "prompt", "answer", "output", "response
 
 
 class Rows:
-    """The rows of one file; each iteration reads it from the start.
+    """The rows of one file, which can be read again and again.
 
     Args:
         source: The file.
-        log: Where to put notices.
 
     Raises:
         InputError: The file is empty, binary or of an unknown kind.
     """
 
-    def __init__(self, source: Source, log: NoticeLog) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.log = log
         self.container: Container
         self._read: _RowReader | None = None
         if source.is_parquet():
@@ -61,8 +59,9 @@ class Rows:
         source.check_text()
         self.container, self._read = _arrangement(source)
 
-    def __iter__(self) -> Iterator[Row | BadRow]:
-        context = FileContext(self.source.name, self.log)
+    def read(self, log: NoticeLog) -> Iterator[Row | BadRow]:
+        """Read the file from the start; what is odd but readable is noted in ``log``."""
+        context = FileContext(self.source.name, log)
         if self._read is None:
             yield from _read_parquet(self.source.seekable_path(), self.source.name)
             return

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, cast
 
@@ -81,8 +81,13 @@ class TabularReader:
 
     def matches(self, rows: Sequence[Any], file: str) -> bool:
         """Whether rows have a question and at least one answer under their own names."""
-        good = sum(1 for row in rows if isinstance(row, Mapping) and _has_answers(tuple(row)))
+        good = sum(1 for row in rows if _has_answers(row, {"question"}))
         return 2 * good > len(rows)
+
+    def matches_answers(self, rows: Sequence[Any]) -> bool:
+        """Whether rows have an id and an answer, for use with a file of questions."""
+        ids = {"id", "questionid"}
+        return 2 * sum(1 for row in rows if _has_answers(row, ids)) > len(rows)
 
     def read(self, row: Any, where: Where, options: ReadOptions) -> Item:
         """Turn one row into a sample.
@@ -134,14 +139,7 @@ def _known_cells(row: Mapping[str, Any], mapping: Mapping[str, str]) -> dict[str
 def _our_names(
     columns: tuple[str, ...], mapping: tuple[tuple[str, str], ...]
 ) -> dict[str, tuple[str, ...]]:
-    """Return our names for a file's columns; a mapped name beats one that looks like ours.
-
-    Raises:
-        RowError: A mapped column does not exist.
-    """
-    missing = [column for _, column in mapping if column not in columns]
-    if missing:
-        raise RowError(f"no column {', '.join(missing)}; the columns are {', '.join(columns)}")
+    """Return our names for a file's columns; a mapped name beats one that looks like ours."""
     names: dict[str, tuple[str, ...]] = {}
     for ours, column in mapping:
         names[column] = (*names.get(column, ()), ours)
@@ -166,9 +164,12 @@ def plain_name(column: str) -> str | None:
     return name if name in FIELDS or _NUMBERED.fullmatch(name) else None
 
 
-def _has_answers(columns: tuple[str, ...]) -> bool:
-    names = {plain_name(column) for column in columns if isinstance(column, str)}
-    return "question" in names and bool(names & {"answer", "answer1", "answers"})
+def _has_answers(row: Any, others: Set[str]) -> bool:
+    if not isinstance(row, Mapping):
+        return False
+    names = {_SEPARATORS.sub("", key).lower(): key for key in row if isinstance(key, str)}
+    has_list = "answers" in names and isinstance(row[names["answers"]], list | tuple)
+    return bool(names.keys() & others) and (has_list or bool(names.keys() & {"answer", "answer1"}))
 
 
 # --- cells -------------------------------------------------------------------------------------
