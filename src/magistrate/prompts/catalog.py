@@ -1,0 +1,108 @@
+"""Families by name: the package's own, then the user's.
+
+The user's families are folders below ``families/`` in the home folder of magistrate: the
+environment setting ``MAGISTRATE_HOME``, or the platform's place for application data.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from magistrate.errors import FamilyError
+
+if TYPE_CHECKING:
+    from magistrate.prompts.text_family import Mode, TextFamily
+
+HOME_SETTING = "MAGISTRATE_HOME"
+_FAMILY_FILE = "family.toml"
+_BUNDLED = Path(__file__).parent / "families"
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyEntry:
+    """A family that can be loaded by name."""
+
+    name: str
+    folder: Path
+    bundled: bool
+    """Whether it ships inside the package; otherwise it is the user's."""
+
+
+def home_folder() -> Path:
+    """Return the folder for what a user adds to magistrate; it need not exist."""
+    if home := os.environ.get(HOME_SETTING):
+        return Path(home).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "magistrate"
+
+
+def list_families() -> tuple[FamilyEntry, ...]:
+    """Return all families, the package's own first, each kind by name.
+
+    A family of the user's that bears the name of one of the package's own is left out.
+    """
+    own = list(_families_in(_BUNDLED, bundled=True))
+    taken = {entry.name for entry in own}
+    users = _families_in(home_folder() / "families", bundled=False)
+    return (*own, *(entry for entry in users if entry.name not in taken))
+
+
+def load_family(name: str, *, mode: Mode = "reason") -> TextFamily:
+    """Load a family.
+
+    Args:
+        name: A name of :func:`list_families`, or a path (with a separator) to a family folder.
+        mode: ``reason`` lets the judge explain, ``score`` stops it after the scores.
+
+    Raises:
+        FamilyError: No such family (the message lists near names), it is broken, or it lacks the
+            mode.
+    """
+    from magistrate.prompts.text_family import TextFamily  # Jinja2 and pydantic models: on use
+
+    folder = _find(name)
+    family = TextFamily.from_folder(folder, mode=mode)
+    if family.name != folder.resolve().name:
+        raise FamilyError(
+            f"{folder / _FAMILY_FILE}: key 'name' is '{family.name}', but the folder is "
+            f"'{folder.resolve().name}'; give both the same name"
+        )
+    return family
+
+
+def _find(name: str) -> Path:
+    if os.sep in name or (os.altsep and os.altsep in name):
+        folder = Path(name).expanduser()
+        if not (folder / _FAMILY_FILE).is_file():
+            raise FamilyError(f"'{name}' is not a family folder: it holds no {_FAMILY_FILE}")
+        return folder
+    entries = list_families()
+    for entry in entries:
+        if entry.name == name:
+            return entry.folder
+    names = [entry.name for entry in entries]
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"did you mean {' or '.join(repr(n) for n in near)}? " if near else ""
+    raise FamilyError(
+        f"no family '{name}' here; {hint}families: {', '.join(names)}; your own are looked for in "
+        f"{home_folder() / 'families'}"
+    )
+
+
+def _families_in(folder: Path, *, bundled: bool) -> Iterator[FamilyEntry]:
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir()):
+        if (path / _FAMILY_FILE).is_file():
+            yield FamilyEntry(path.name, path, bundled)
