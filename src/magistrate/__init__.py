@@ -18,6 +18,11 @@ from magistrate._version import __version__
 
 if TYPE_CHECKING:
     from magistrate.errors import MagistrateError as MagistrateError
+    from magistrate.formats.inspect import inspect_files as inspect_files
+    from magistrate.formats.reading import SampleReader as SampleReader
+    from magistrate.formats.reading import read_judgments as read_judgments
+    from magistrate.formats.reading import read_samples as read_samples
+    from magistrate.formats.writers import write_samples as write_samples
     from magistrate.records import Answer as Answer
     from magistrate.records import Decision as Decision
     from magistrate.records import Gold as Gold
@@ -29,6 +34,12 @@ if TYPE_CHECKING:
     from magistrate.records import Usage as Usage
     from magistrate.report.summary import RunSummary as RunSummary
     from magistrate.report.summary import evaluate as evaluate
+    from magistrate.store.interrupt import RunInterrupted as RunInterrupted
+    from magistrate.store.progress import Progress as Progress
+    from magistrate.store.run import Run as Run
+    from magistrate.store.run import open_run as open_run
+    from magistrate.store.running import judge as judge
+    from magistrate.store.verify import verify_run as verify_run
 
 _HOME = {
     "Answer": "magistrate.records",
@@ -38,11 +49,22 @@ _HOME = {
     "Judgment": "magistrate.records",
     "MagistrateError": "magistrate.errors",
     "Probabilities": "magistrate.records",
+    "Progress": "magistrate.store.progress",
+    "Run": "magistrate.store.run",
+    "RunInterrupted": "magistrate.store.interrupt",
     "RunSummary": "magistrate.report.summary",
     "Sample": "magistrate.records",
+    "SampleReader": "magistrate.formats.reading",
     "Turn": "magistrate.records",
     "Usage": "magistrate.records",
     "evaluate": "magistrate.report.summary",
+    "inspect_files": "magistrate.formats.inspect",
+    "judge": "magistrate.store.running",
+    "open_run": "magistrate.store.run",
+    "read_judgments": "magistrate.formats.reading",
+    "read_samples": "magistrate.formats.reading",
+    "verify_run": "magistrate.store.verify",
+    "write_samples": "magistrate.formats.writers",
 }
 """Public name to the module that defines it."""
 

@@ -48,7 +48,7 @@ class Plan:
         """
         return tuple(
             Reading(
-                key=content_id([sample.text_id, order, self.judge_id, repeat]),
+                key=self.key_of(sample.text_id, order, repeat),
                 sample=sample,
                 order=order,
                 repeat=repeat,
@@ -58,6 +58,10 @@ class Plan:
             )
             for repeat in range(self.repeats)
         )
+
+    def key_of(self, text_id: str, order: tuple[int, ...], repeat: int) -> str:
+        """Return the key of one reading of the sample with this :attr:`Sample.text_id`."""
+        return content_id([text_id, order, self.judge_id, repeat])
 
     def keys_of(self, sample: Sample) -> tuple[str, ...]:
         """Return the keys of :meth:`readings_of`."""

@@ -1,0 +1,135 @@
+"""Names and whereabouts in a run folder, and whether a folder can become or is one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from magistrate.errors import RunDamagedError, RunError
+from magistrate.store.disk import cannot_write
+from magistrate.store.lock import HOLDER_FILE, LOCK_FILE
+
+DEFAULT_PARENT = Path("runs")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The files of one run."""
+
+    path: Path
+
+    @property
+    def manifest(self) -> Path:
+        """What the run is; see :class:`magistrate.store.manifest.RunManifest`."""
+        return self.path / "run.json"
+
+    @property
+    def samples(self) -> Path:
+        """The input, normalised, one sample a line."""
+        return self.path / "samples.jsonl"
+
+    @property
+    def bad_rows(self) -> Path:
+        """Rows of the input that could not be used, with reasons."""
+        return self.path / "bad_rows.jsonl"
+
+    @property
+    def notices(self) -> Path:
+        """What else the user should know of the input and of the last resume."""
+        return self.path / "notices.jsonl"
+
+    @property
+    def judgments(self) -> Path:
+        """One judgment a line, append-only."""
+        return self.path / "judgments.jsonl"
+
+    @property
+    def damaged(self) -> Path:
+        """Lines that a repair moved out of ``judgments.jsonl``."""
+        return self.path / "judgments.damaged.jsonl"
+
+    @property
+    def decisions(self) -> Path:
+        """Derived from samples and judgments; can be deleted at any time."""
+        return self.path / "decisions.parquet"
+
+    @property
+    def report(self) -> Path:
+        """Derived; written by the report commands."""
+        return self.path / "report.html"
+
+    def own_files(self) -> Iterator[Path]:
+        """Yield all paths that a run may have, apart from its lock."""
+        yield from (self.manifest, self.samples, self.bad_rows, self.notices)
+        yield from (self.judgments, self.damaged, self.decisions, self.report)
+
+    def make(self) -> bool:
+        """Make the folder if it is missing; return whether it was.
+
+        Raises:
+            RunError: A file is in the way, or the place cannot be written.
+        """
+        try:
+            existed = self.path.is_dir()
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise RunError(
+                f"{self.path} cannot be made a run folder: a file is in the way; "
+                f"remove it, or choose another folder with --out"
+            ) from None
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
+        return not existed
+
+    def holds_run(self) -> bool:
+        """Whether a run is here to be resumed.
+
+        Raises:
+            RunDamagedError: There are judgments, but not what run they belong to.
+            RunError: The folder holds other things than a run.
+        """
+        if self.manifest.exists():
+            return True
+        if self.judgments.exists() and self.judgments.stat().st_size:
+            raise RunDamagedError(
+                f"{self.path} has judgments but no {self.manifest.name}, so what was judged is "
+                f"unknown; restore {self.manifest.name}, or choose another folder with --out"
+            )
+        known = {path.name for path in self.own_files()} | {LOCK_FILE, HOLDER_FILE}
+        foreign = sorted(
+            entry.name
+            for entry in self.path.iterdir()
+            if entry.name not in known and not _is_temporary(entry.name)
+        )
+        if foreign:
+            shown = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
+            raise RunError(
+                f"{self.path} is not a run folder and not empty (it holds {shown}); "
+                f"choose a new or empty folder with --out"
+            )
+        return False
+
+    def remove_traces(self) -> None:
+        """Remove a folder in which no run ever began."""
+        for entry in self.path.iterdir():
+            entry.unlink()
+        self.path.rmdir()
+
+
+def default_folder(judge_name: str, now: datetime | None = None) -> Path:
+    """Return a fresh ``runs/JUDGE-TIME`` that does not exist yet."""
+    moment = (now or datetime.now().astimezone()).strftime("%Y%m%d-%H%M%S")
+    slug = re.sub(r"[^\w.-]+", "-", judge_name).strip("-.")[-60:] or "judge"
+    path = DEFAULT_PARENT / f"{slug}-{moment}"
+    number = 2
+    while path.exists():
+        path = DEFAULT_PARENT / f"{slug}-{moment}-{number}"
+        number += 1
+    return path
+
+
+def _is_temporary(name: str) -> bool:
+    return name.startswith(".") and name.endswith(".new")

@@ -1,0 +1,161 @@
+"""``run.json``: what a run is, so that it can be resumed, checked and trusted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import Field, ValidationError
+
+from magistrate.errors import RunDamagedError, RunError
+from magistrate.ids import file_sha256
+from magistrate.judging.orders import Orders
+from magistrate.records import JudgeSpec, Record, Status, Usage
+from magistrate.store.disk import write_atomically
+from magistrate.store.index import JournalIndex
+
+FORMAT_VERSION = 1
+"""Version of the folder's layout; raised when an older magistrate could not read a run rightly."""
+
+State = Literal["running", "stopped", "complete"]
+"""``complete``: every planned reading has a judgment. ``running``: a process is at it, or was
+killed. ``stopped``: it ended early, by request or by an error."""
+
+
+class InputFile(Record):
+    """A file that the samples came from."""
+
+    name: str
+    """As the user gave it; ``-`` is standard input."""
+    sha256: str | None = None
+    """None, as ``bytes`` is, for standard input and pipes, which cannot be read again."""
+    bytes: int | None = None
+    format: str | None = None
+
+
+class RunSettings(Record):
+    """Settings that decide which readings are made."""
+
+    orders: Orders = "both"
+    repeats: int = Field(default=1, ge=1)
+    limit: int | None = Field(default=None, ge=1)
+    """Judge only this many samples, from the start of the input."""
+
+
+class RunManifest(Record):
+    """The contents of ``run.json``."""
+
+    format_version: Literal[1] = 1
+    tool_version: str
+    """Version of magistrate that last wrote to the run."""
+    state: State = "running"
+    judge: JudgeSpec
+    """Whole specification, with hashes of weights and prompt."""
+    judge_id: str
+    """:attr:`JudgeSpec.id` of ``judge``; part of every judgment's key."""
+    reads_alone: bool
+    """Whether the judge reads each answer alone, so that order means nothing to it."""
+    settings: RunSettings
+    inputs: tuple[InputFile, ...] = ()
+    samples_sha256: str
+    """SHA-256 of ``samples.jsonl``, which is the input normalised."""
+    samples: int
+    readings: int
+    """Judgments to make: distinct texts times orders times repeats."""
+    bad_rows: int = 0
+    """Rows of the input that could not be read; listed in ``bad_rows.jsonl``."""
+    judgments: dict[Status, int] = Field(default_factory=dict)
+    """Readings by the status of their last judgment."""
+    lines: int = 0
+    """Lines of ``judgments.jsonl``; more than readings where failures were judged again."""
+    usage: Usage = Usage()
+    """Sum over all lines."""
+    cost: float = 0.0
+    """In US dollars, sum over all lines."""
+    started: datetime
+    updated: datetime
+    seconds: float = 0.0
+    """Time spent judging, summed over all processes that worked on the run."""
+
+    @property
+    def judged(self) -> int:
+        """Readings that have a judgment, whatever its status."""
+        return sum(self.judgments.values())
+
+
+def describe_input(name: str, format_name: str | None) -> InputFile:
+    """Return name, hash and size of an input file."""
+    path = Path(name)
+    if not path.is_file():
+        return InputFile(name=name, format=format_name)
+    return InputFile(
+        name=name, sha256=file_sha256(path), bytes=path.stat().st_size, format=format_name
+    )
+
+
+def bring_up_to_date(
+    manifest: RunManifest, index: JournalIndex, state: State, *, seconds: float = 0.0
+) -> RunManifest:
+    """Return the manifest with the counts and sums of the journal, and ``seconds`` more work."""
+    return manifest.model_copy(
+        update={
+            "state": state,
+            "judgments": index.counts(),
+            "lines": index.lines,
+            "usage": index.totals.as_usage(),
+            "cost": index.totals.cost,
+            "updated": datetime.now(UTC),
+            "seconds": manifest.seconds + seconds,
+        }
+    )
+
+
+def write_manifest(path: Path, manifest: RunManifest) -> None:
+    """Write ``run.json`` so that a crash leaves the old one or the new one.
+
+    Raises:
+        RunError: The disk is full or the folder cannot be written.
+    """
+    values = manifest.model_dump(mode="json")
+    write_atomically(path, orjson.dumps(values, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_manifest(path: Path) -> RunManifest:
+    """Read ``run.json``.
+
+    Raises:
+        RunError: It is missing, or a newer magistrate wrote it.
+        RunDamagedError: It is not a manifest.
+    """
+    try:
+        values: Any = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise RunError(
+            f"{path.parent} is not a run folder: it has no {path.name}; "
+            f"give a folder that 'magistrate judge ... --out' made"
+        ) from None
+    except NotADirectoryError:
+        raise RunError(f"{path.parent} is not a folder; give a run folder") from None
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise RunDamagedError(f"{path} is not JSON: {error}; {_HOW_TO_MEND}") from error
+    version = values.get("format_version") if isinstance(values, dict) else None
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise RunError(
+            f"{path} has format version {version}, and this magistrate knows up to "
+            f"{FORMAT_VERSION}; update magistrate"
+        )
+    try:
+        return RunManifest.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise RunDamagedError(f"{path}: {place}: {first['msg']}; {_HOW_TO_MEND}") from error
+
+
+_HOW_TO_MEND = (
+    "restore the file from a copy, or keep judgments.jsonl and judge anew into another folder"
+)

@@ -1,0 +1,88 @@
+"""A run as its readers see it: samples, judgments and decisions of a folder, as streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from magistrate.formats.base import BadRow, Notice
+from magistrate.judging.merge import decide
+from magistrate.judging.plan import Plan
+from magistrate.records import Decision, Judgment, Sample
+from magistrate.store.folder import RunFolder
+from magistrate.store.index import JudgmentReader, last_judgments, read_index
+from magistrate.store.lines import read_records
+from magistrate.store.manifest import RunManifest, read_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stored run. Reading it needs no lock: a run that is being written can be looked at."""
+
+    path: Path
+    """The run's folder."""
+    manifest: RunManifest
+    """``run.json`` as it was when the run was opened."""
+
+    @property
+    def folder(self) -> RunFolder:
+        """The names of the run's files."""
+        return RunFolder(self.path)
+
+    @property
+    def plan(self) -> Plan:
+        """Which readings the run makes of each sample, and their keys."""
+        return plan_of(self.manifest)
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the samples in the sequence of the input."""
+        return read_records(Sample, self.folder.samples)
+
+    def judgments(self) -> Iterator[Judgment]:
+        """Yield the last judgment of every reading, in the sequence in which they were made.
+
+        Raises:
+            RunDamagedError: A line is not a judgment.
+        """
+        path = self.folder.judgments
+        return last_judgments(path, read_index(path))
+
+    def decisions(self) -> Iterator[Decision]:
+        """Yield a decision per sample in the sequence of the input.
+
+        Samples that lack a judgment (the run is not complete) have none. The decisions are made
+        from the judgments; ``decisions.parquet`` holds the same for other programs.
+
+        Raises:
+            RunDamagedError: A line is not a judgment.
+        """
+        path = self.folder.judgments
+        with closing(JudgmentReader(path, read_index(path))) as reader:
+            yield from decide(self.plan, self.samples(), reader.get)
+
+    def bad_rows(self) -> Iterator[BadRow]:
+        """Yield the rows of the input that could not be used."""
+        return read_records(BadRow, self.folder.bad_rows)
+
+    def notices(self) -> Iterator[Notice]:
+        """Yield what the user should know of the input and of the last resume."""
+        return read_records(Notice, self.folder.notices)
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run folder to read it.
+
+    Raises:
+        RunError: The folder is not a run.
+        RunDamagedError: Its ``run.json`` is not readable.
+    """
+    folder = RunFolder(Path(path))
+    return Run(folder.path, read_manifest(folder.manifest))
+
+
+def plan_of(manifest: RunManifest) -> Plan:
+    """Return the plan of a stored run."""
+    settings = manifest.settings
+    return Plan(manifest.judge_id, manifest.reads_alone, settings.orders, settings.repeats)

@@ -1,0 +1,263 @@
+"""Check a run folder against itself, and move damaged lines out of the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from magistrate.errors import RunDamagedError
+from magistrate.ids import file_sha256
+from magistrate.records import STATUSES, Judgment, Sample, from_json_line
+from magistrate.store.decisions import are_current, read_decisions
+from magistrate.store.disk import flush_to_disk, put_in_place, temporary_path, writing
+from magistrate.store.index import is_torn, read_index
+from magistrate.store.lines import describe, iterate_lines
+from magistrate.store.lock import RunLock
+from magistrate.store.manifest import bring_up_to_date, write_manifest
+from magistrate.store.run import Run, open_run, plan_of
+
+MAX_FINDINGS = 100
+"""Findings listed; of more only the number is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something in a run folder that contradicts something else there."""
+
+    file: str
+    """Name of the file in the folder."""
+    problem: str
+    line: int | None = None
+    """From 1; None when the whole file is meant."""
+
+    def __str__(self) -> str:
+        """``file, line: problem``."""
+        place = f"{self.file}, line {self.line}" if self.line else self.file
+        return f"{place}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The outcome of :func:`verify_run`."""
+
+    path: Path
+    samples: int
+    """Samples read."""
+    judgments: int
+    """Readings with a judgment."""
+    missing: int
+    """Planned readings without one: the run is not complete."""
+    failures: int
+    """Readings whose last judgment is not ``ok``; a resume makes them again."""
+    findings: tuple[Finding, ...]
+    """Contradictions; none in a sound run. At most a hundred are listed."""
+    findings_count: int
+    notes: tuple[str, ...]
+    """What is worth knowing and no contradiction."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing contradicts anything."""
+        return not self.findings_count
+
+
+def verify_run(path: str | Path) -> VerifyReport:
+    """Check hashes, counts, and that every judgment belongs to a sample of the run.
+
+    Reads only; a run that is being written shows what its process did not finish yet.
+
+    Raises:
+        RunError: The folder is not a run.
+        RunDamagedError: Its ``run.json`` is not readable.
+    """
+    return _Verification(open_run(path)).report()
+
+
+class _Verification:
+    """One pass over a run; collects findings."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._folder = run.folder
+        self._manifest = run.manifest
+        self._plan = plan_of(run.manifest)
+        self._findings: list[Finding] = []
+        self._count = 0
+        self._notes: list[str] = []
+        self._samples = 0
+        self._planned: set[bytes] = set()
+        self._last: dict[bytes, str] = {}
+        """Key to the status of its last judgment."""
+        self._lines = 0
+
+    def report(self) -> VerifyReport:
+        self._check_manifest()
+        self._check_samples()
+        self._check_judgments()
+        self._check_counts()
+        if not self._count:
+            self._check_decisions()
+        statuses = Counter(self._last.values())
+        return VerifyReport(
+            path=self._run.path,
+            samples=self._samples,
+            judgments=len(self._last),
+            missing=len(self._planned - self._last.keys()),
+            failures=len(self._last) - statuses["ok"],
+            findings=tuple(self._findings),
+            findings_count=self._count,
+            notes=tuple(self._notes),
+        )
+
+    def _find(self, file: Path, problem: str, line: int | None = None) -> None:
+        self._count += 1
+        if len(self._findings) < MAX_FINDINGS:
+            self._findings.append(Finding(file.name, problem, line))
+
+    def _check_manifest(self) -> None:
+        manifest = self._manifest
+        if manifest.judge.id != manifest.judge_id:
+            self._find(
+                self._folder.manifest,
+                f"judge_id is {manifest.judge_id}, the judge described there has id "
+                f"{manifest.judge.id}: one of them was changed",
+            )
+
+    def _check_samples(self) -> None:
+        path, manifest = self._folder.samples, self._manifest
+        if not path.exists():
+            self._find(path, "the file is missing")
+            return
+        if (found := file_sha256(path)) != manifest.samples_sha256:
+            self._find(
+                path,
+                f"its SHA-256 is {found}, {self._folder.manifest.name} has "
+                f"{manifest.samples_sha256}: the file was changed",
+            )
+        for number, _, line in iterate_lines(path):
+            self._samples += 1
+            try:
+                sample = from_json_line(Sample, line)
+            except ValueError as error:
+                self._find(path, f"not a sample: {describe(error)}", number)
+                continue
+            self._planned.update(map(bytes.fromhex, self._plan.keys_of(sample)))
+        self._compare("samples", self._samples, manifest.samples)
+        self._compare("readings", len(self._planned), manifest.readings)
+
+    def _check_judgments(self) -> None:
+        path = self._folder.judgments
+        torn: list[int] = []
+        for number, _, line in iterate_lines(path):
+            if is_torn(line):
+                torn.append(number)
+                continue
+            for earlier in torn:
+                self._find(path, "not a whole line, and whole lines follow", earlier)
+            torn.clear()
+            self._lines += 1
+            try:
+                judgment = from_json_line(Judgment, line)
+            except ValueError as error:
+                self._find(path, f"not a judgment: {describe(error)}", number)
+                continue
+            for problem in self._problems_of(judgment):
+                self._find(path, problem, number)
+            self._last[bytes.fromhex(judgment.key)] = judgment.status
+        if torn:
+            self._notes.append(
+                f"{path.name}, line {torn[0]}: half written at the end of the file; the next "
+                f"resume drops it and judges anew what it held"
+            )
+
+    def _problems_of(self, judgment: Judgment) -> Iterator[str]:
+        if bytes.fromhex(judgment.key) not in self._planned:
+            yield f"key {judgment.key} belongs to no sample, order and repeat of this run"
+        elif self._plan.key_of(judgment.sample_id, judgment.order, judgment.repeat) != judgment.key:
+            yield "key, sample_id, order and repeat do not belong together"
+        if judgment.judge != self._manifest.judge.name:
+            yield f"judge is '{judgment.judge}', the run's is '{self._manifest.judge.name}'"
+        if self._last.get(bytes.fromhex(judgment.key)) == "ok":
+            yield f"key {judgment.key} has an ok judgment on an earlier line: it was judged twice"
+
+    def _check_counts(self) -> None:
+        manifest = self._manifest
+        missing = len(self._planned - self._last.keys())
+        if manifest.state == "running":
+            self._notes.append(
+                f"{self._folder.manifest.name} says that a process is at work; if none is, it was "
+                f"killed, and the same judge command goes on and brings the counts up to date"
+            )
+            return
+        counts = Counter(self._last.values())
+        for status in STATUSES:
+            self._compare(f"judgments.{status}", counts[status], manifest.judgments.get(status, 0))
+        self._compare("lines", self._lines, manifest.lines)
+        if manifest.state == "complete" and missing:
+            self._find(self._folder.judgments, f"{missing} readings of a complete run are missing")
+
+    def _compare(self, name: str, found: int, stated: int) -> None:
+        if found != stated:
+            self._find(self._folder.manifest, f"{name} is {stated}, and {found} were found")
+
+    def _check_decisions(self) -> None:
+        path = self._folder.decisions
+        if not path.exists():
+            return
+        if not are_current(self._run):
+            self._notes.append(f"{path.name} is older than the judgments; a resume renews it")
+            return
+        try:
+            stored = read_decisions(path)
+            for row, (known, made) in enumerate(zip_longest(stored, self._run.decisions()), 1):
+                if known != made:
+                    self._find(path, "not what the judgments give; delete the file", row)
+        except RunDamagedError as error:
+            self._find(path, str(error))
+
+
+def repair_run(path: str | Path) -> int:
+    """Move damaged lines from ``judgments.jsonl`` to ``judgments.damaged.jsonl``.
+
+    What they held is judged anew by the next resume. Whole lines are kept as they are.
+
+    Returns:
+        The number of lines moved.
+
+    Raises:
+        RunError: The folder is not a run, or cannot be written.
+        RunLockedError: A process is writing to the run.
+    """
+    run = open_run(path)
+    folder = run.folder
+    with RunLock(folder.path):
+        damaged = [line for _, _, line in iterate_lines(folder.judgments) if not _is_whole(line)]
+        if not damaged:
+            return 0
+        with writing(folder.damaged), folder.damaged.open("ab") as file:
+            file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in damaged)
+            flush_to_disk(file.fileno())
+        temporary = temporary_path(folder.judgments)
+        with writing(folder.judgments):
+            with temporary.open("wb") as file:
+                for _, _, line in iterate_lines(folder.judgments):
+                    if _is_whole(line):
+                        file.write(line)
+                flush_to_disk(file.fileno())
+            put_in_place(temporary, folder.judgments)
+        index = read_index(folder.judgments)
+        write_manifest(folder.manifest, bring_up_to_date(run.manifest, index, "stopped"))
+    return len(damaged)
+
+
+def _is_whole(line: bytes) -> bool:
+    if is_torn(line):
+        return False
+    try:
+        from_json_line(Judgment, line)
+    except ValueError:
+        return False
+    return True
