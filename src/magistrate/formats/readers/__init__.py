@@ -6,8 +6,45 @@ from magistrate.formats.base import Reader
 
 
 def all_readers() -> tuple[Reader, ...]:
-    """Return every reader, from the most to the least specific."""
-    from magistrate.formats.readers import alpaca_eval, autoj, judgebench, llmbar, pandalm
+    """Return every reader, from the most to the least specific.
 
-    families = (pandalm, llmbar, autoj, judgebench, alpaca_eval)
+    The order is a second safeguard: on every file that we know, one reader alone matches.
+    """
+    from magistrate.formats.readers import (
+        alpaca_eval,
+        arena,
+        autoj,
+        critiquellm,
+        freedom,
+        judgebench,
+        judgelm,
+        llmbar,
+        mtbench,
+        pandalm,
+        preference,
+        prometheus,
+        single,
+        ukp,
+        unlimitedjudge,
+        vicuna,
+    )
+
+    families = (
+        judgelm,
+        vicuna,
+        mtbench,
+        judgebench,
+        prometheus,
+        arena,
+        freedom,
+        llmbar,
+        pandalm,
+        autoj,
+        ukp,
+        alpaca_eval,
+        critiquellm,
+        unlimitedjudge,
+        preference,
+        single,
+    )
     return tuple(reader for family in families for reader in family.READERS)

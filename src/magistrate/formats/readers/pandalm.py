@@ -83,7 +83,7 @@ READERS = (
         summary="PandaLM result file: idx, NAME_result (1, 2, Tie or garbage), NAME_reason",
         parse=_result,
         keys=("idx",),
-        without=("instruction",),
+        without=("instruction", "question"),
         when=lambda row, _file: _result_key(row) is not None,
     ),
 )

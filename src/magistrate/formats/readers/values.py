@@ -204,3 +204,22 @@ def last_number(text: str | None) -> float | None:
     """
     found = re.findall(r"\d+(?:\.\d+)?", text or "")
     return float(found[-1]) if found else None
+
+
+def after_scores(text: str) -> str:
+    r"""Return a judgement without its first line, if that line holds scores and nothing else.
+
+    >>> after_scores("8 7\nThe first answer is better.")
+    'The first answer is better.'
+    """
+    first, _, rest = text.strip().partition("\n")
+    return rest.strip() if re.fullmatch(r"[-\d.,\s]+", first) else text
+
+
+def ranked(scores: Sequence[float]) -> tuple[int, ...]:
+    """Return ranks from scores: 1 is best, ties share a rank.
+
+    >>> ranked((7.0, 9.0, 7.0))
+    (2, 1, 2)
+    """
+    return tuple(1 + sum(1 for other in scores if other > score) for score in scores)
