@@ -78,6 +78,7 @@ _THOUGHT_OPENS = re.compile(rf"\s*<{_THOUGHT}>", re.IGNORECASE)
 _THOUGHT_CLOSES = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 _NOT_NUMBERS = re.compile(r"\b(?:nan|inf|infinity|none|null|n/a|unknown)\b", re.IGNORECASE)
 _SHOWN_CHARACTERS = 80
+_MOST_CLOSINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +148,8 @@ def _replies(text: str, rules: VerdictRules) -> list[str] | _Failure:
     """Return what may be the reply proper, with the model's thoughts left out.
 
     Thoughts stand in ``<think>`` ... ``</think>`` at the start; some servers swallow the opening
-    tag. A closing tag may also be quoted, in thoughts or in reasons, from a hostile answer. So every one
-    may be where the reply begins, and all readings must agree.
+    tag. A closing tag may also be a quotation from a hostile answer, in thoughts or in reasons. So
+    the reply may begin after each closing tag, and all readings must agree.
     """
     opened = False
     while _THOUGHT_OPENS.match(text):
@@ -158,6 +159,8 @@ def _replies(text: str, rules: VerdictRules) -> list[str] | _Failure:
             return _Failure("unclosed_thinking", "the reply is a thought that never ends")
         text = text[close.end() :]
     tails = [text[close.end() :] for close in _THOUGHT_CLOSES.finditer(text)]
+    if len(tails) > _MOST_CLOSINGS:
+        return _Failure("ambiguous_thinking", f"the reply closes its thoughts {len(tails)} times")
     if opened or not tails:
         return [text, *tails]
     # Without an opening tag the start is a thought, unless the verdict already stands there.
@@ -187,8 +190,10 @@ def _read_first(lines: Sequence[str], rules: VerdictRules, *, cut: bool) -> _Fou
         return _cut("the verdict") if cut else _no_verdict("the reply", lines[-1], rules)
     start = filled[0]
     end, line = _join_named(lines, start, rules, step=1)
-    ends_reply = cut and end == len(lines)
     scanned = read_score_line(line)
+    # The line after a named score may be the beginning of the next named one.
+    reach = end + 1 if scanned and scanned.is_named else end
+    ends_reply = cut and reach >= len(lines)
     if ends_reply and not _is_complete(line, scanned, rules):
         return _cut("the verdict")
     if scanned is None:
@@ -253,9 +258,12 @@ def _is_complete(line: str, scanned: ScoreLine | None, rules: VerdictRules) -> b
     A number that touches the cut may have lost digits; only the top of the scale cannot, since
     nothing longer is within the scale.
     """
-    if scanned is None or len(scanned.scores) < rules.count:
-        return line.endswith(("\n", "\r"))
-    touches = not scanned.rest and line[-1:] not in "\n\r\t "
+    ended = line.endswith(("\n", "\r"))
+    if scanned is None:
+        return ended
+    if len(scanned.scores) < rules.count:
+        return ended and not scanned.is_named
+    touches = not scanned.rest and not line[-1:].isspace()
     last = scanned.scores[-1]
     return not touches or rules.high in (last.value, last.out_of)
 

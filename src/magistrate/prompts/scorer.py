@@ -119,7 +119,7 @@ class ScorerFamily:
         for place, (completion, answer) in enumerate(zip(completions, shown, strict=True), 1):
             if completion.error is not None or completion.finish_reason == "error":
                 error = completion.error or "the engine reported an error"
-                return Verdict(status="error", error=f"answer {place}: {error}")
+                return Verdict(status="error", error=f"{error} (answer {place})")
             if completion.score is None or not math.isfinite(completion.score):
                 return Verdict(
                     status="error",

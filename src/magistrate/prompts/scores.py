@@ -17,12 +17,7 @@ from dataclasses import dataclass
 
 from magistrate.prompts.numerals import CHINESE_NUMERAL, fold_line, number_of
 
-# Decoration is blanked, except between digits: removing it there would join two numbers, and
-# blanking it would split one.
-_DECORATION = re.compile(
-    "(?<![0-9])[*_`~|\"'\\[\\](){}$\u200b-\u200f\u2060\ufeff]+"
-    "|[*_`~|\"'\\[\\](){}$\u200b-\u200f\u2060\ufeff]+(?![0-9*_`~|\"'\\[\\](){}$\u200b-\u200f\u2060\ufeff])"
-)
+_DECORATION = re.compile("[*_`~|\"'\\[\\](){}$\u200b-\u200f\u2060\ufeff]+")
 _BULLET = re.compile(r"^\s*(?:(?:[-+•]\s|[>#]+)\s*)+")
 
 _NUMBER = rf"(?:[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|{CHINESE_NUMERAL})"
@@ -56,6 +51,7 @@ _LABEL = re.compile(
 )
 _HEADING = re.compile(r"[^0-9]{1,80}:\s*|`{3,}\w*|#{1,6}\s[^0-9]{1,80}|[-=*_]{3,}")
 _LONGEST_NUMBER = 32
+_MOST_SCORES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ def is_heading(line: str) -> bool:
     >>> is_heading("**My scores:**"), is_heading("Answer 1:")
     (True, False)
     """
-    return _HEADING.fullmatch(line.strip().strip("*_ ")) is not None
+    return _HEADING.fullmatch(fold_line(line).strip().strip("*_ ")) is not None
 
 
 def read_score_line(line: str) -> ScoreLine | None:
@@ -116,7 +112,7 @@ def read_score_line(line: str) -> ScoreLine | None:
     scores: list[Score] = []
     while (found := _SCORE.match(plain, position)) is not None:
         score = _score(found)
-        if score is None:
+        if score is None or len(scores) == _MOST_SCORES:
             return None
         scores.append(score)
         position = found.end()
@@ -130,13 +126,20 @@ def read_score_line(line: str) -> ScoreLine | None:
         return ScoreLine(tuple(scores), labelled=label is not None)
     prose = _PROSE_AFTER_LABELLED.match(plain, position)
     if label and prose:
-        return ScoreLine(tuple(scores), labelled=True, rest=prose["prose"])
+        return ScoreLine(tuple(scores), labelled=True, rest=prose["prose"].strip())
     return None
 
 
 def _plain(line: str) -> str:
     """Return the line without Markdown, quotes and brackets, in ASCII digits."""
-    return _BULLET.sub("", _DECORATION.sub(" ", fold_line(line)))
+    return _BULLET.sub("", _DECORATION.sub(_blank, fold_line(line)))
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Blank decoration, but not between digits: there it would join or split a number."""
+    text, start, end = found.string, found.start(), found.end()
+    between_digits = text[start - 1 : start].isdigit() and text[end : end + 1].isdigit()
+    return found[0] if between_digits else " "
 
 
 def _score(found: re.Match[str]) -> Score | None:

@@ -148,8 +148,8 @@ class TextFamily:
         verdicts = [self._read_one(completion, count=1) for completion in completions]
         for place, verdict in enumerate(verdicts, 1):
             if verdict.status != "ok":
-                which = f"answer {place}: " if len(verdicts) > 1 else ""
-                return Verdict(status=verdict.status, error=f"{which}{verdict.error}")
+                which = f" (answer {place})" if len(verdicts) > 1 else ""
+                return Verdict(status=verdict.status, error=f"{verdict.error}{which}")
         scores = [score for verdict in verdicts for score in verdict.scores or ()]
         reasons = [verdict.reasons for verdict in verdicts if verdict.reasons]
         return verdict_from_scores(
