@@ -30,7 +30,8 @@ def test_majority_looks_at_every_pair_of_annotators() -> None:
     assert majority(("first", "second", "tie")) == "no majority"
     assert majority(("first", "second")) == "no majority"
     assert majority(("tie",)) == "tie"
-    assert majority(("first", "first", "second", "tie")) == "no majority"
+    assert majority(("first", "first", "second", "tie")) == "first"
+    assert majority(("first", "first", "second", "second", "tie")) == "no majority"
 
 
 def test_votes_are_derived_where_no_preference_stands() -> None:

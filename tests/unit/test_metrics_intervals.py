@@ -81,8 +81,15 @@ def test_normal_limit_agrees_with_the_bootstrap_for_many_distinct_scores() -> No
     assert many.high - many.value == pytest.approx(1.96 * 2.0 / 9000**0.5, rel=0.05)
 
 
-def test_one_score_has_no_interval() -> None:
+def test_scores_that_do_not_vary_have_no_interval() -> None:
     assert mean_of_scores([7.5], [1]) == Rate(value=7.5, n=1)
+    assert mean_of_scores([7.5, 7.5], [1, 2]) == Rate(value=7.5, n=2)
+
+
+def test_few_scores_get_students_interval() -> None:
+    rate = mean_of_scores([6.0, 7.0, 9.0, 10.0], range(4))
+    # scipy: t.interval(0.95, 3, loc=8, scale=sem([6, 7, 9, 10]))
+    assert (rate.low, rate.high) == pytest.approx((5.0942986, 10.9057014), abs=1e-3)
 
 
 def test_a_million_samples_take_about_a_second() -> None:

@@ -1,5 +1,7 @@
 """Wins, ties and losses by hand-counted cases."""
 
+import pytest
+
 from magistrate.metrics.intervals import proportion
 from magistrate.metrics.wins import answer_names, count_wins
 from magistrate.records import Answer, Decision, Preference, Sample, Status
@@ -70,8 +72,8 @@ def test_single_answers_have_a_mean_score_and_no_win_rate() -> None:
     assert (result.wins, result.ties, result.losses, result.win_rate.value) == (0, 0, 0, None)
     assert result.mean_score is not None
     assert result.mean_score.value == 7.0
-    assert result.mean_score.low is not None
-    assert 6.0 <= result.mean_score.low < 7.0
+    # Student's t: 7 ± 4.303 / sqrt(3).
+    assert result.mean_score.low == pytest.approx(7 - 4.3027 / 3**0.5)
 
 
 def test_nothing_judged_is_no_model() -> None:

@@ -26,7 +26,8 @@ from magistrate.records import (
 )
 from magistrate.report.json_view import summary_json
 from magistrate.report.summary import RunSummary, evaluate, with_decisions
-from magistrate.report.table import harmless, plain_text, summary_table
+from magistrate.report.table import plain_text, summary_table
+from magistrate.report.text import harmless
 from magistrate.store.manifest import InputFile, RunManifest, RunSettings
 
 ORDERS = ((0, 1), (1, 0))

@@ -51,7 +51,7 @@ class Agreement(Record):
     labelled: int
     """Pairs that at least one annotator labelled."""
     no_majority: int
-    """Of these, pairs where no label has more than half of the votes; left out below."""
+    """Of these, pairs where two labels have equally many votes; left out below."""
     not_ok: int
     """Of those with a majority, pairs without an ``ok`` decision; left out below."""
     decisive: Compared

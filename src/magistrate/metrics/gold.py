@@ -1,9 +1,9 @@
 """What annotators said of a pair, as one label.
 
 An annotator's preference is used as given; without one it is derived from their probability,
-scores or ranking. Several annotators are merged by **majority**: the label of more than half of
-those who gave one. Where no label has more than half (a three-way disagreement, or one against
-one) the sample has *no majority*; it is counted, and never guessed.
+scores or ranking. Several annotators are merged by **majority**: the label that more of them gave
+than any other. Where two labels lead with equally many votes (a three-way disagreement, or one
+against one) the sample has *no majority*; it is counted, and never guessed.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def annotator_vote(gold: Gold) -> Preference | None:
 
 
 def majority(votes: Sequence[Preference]) -> Preference | Literal["no majority"]:
-    """Return the label of more than half of the votes.
+    """Return the most frequent vote, if no other is as frequent.
 
     >>> majority(("first", "second", "first"))
     'first'
     >>> majority(("first", "second", "tie"))
     'no majority'
     """
-    if not votes:
+    leading = Counter(votes).most_common(2)
+    if not leading or (len(leading) == 2 and leading[0][1] == leading[1][1]):
         return NO_MAJORITY
-    label, count = Counter(votes).most_common(1)[0]
-    return label if 2 * count > len(votes) else NO_MAJORITY
+    return leading[0][0]

@@ -36,6 +36,11 @@ FEW_CLUSTERS = 20
 
 _MOST_TYPES = 2_000
 """Above this many types the bootstrap's large-sample limit, a normal interval, is used instead."""
+_STUDENT_T = (
+    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306, 2.2622, 2.2281, 2.201, 2.1788,
+    2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.093,
+)  # fmt: skip
+"""Student's t at 97.5 % for 1, 2, ... degrees of freedom."""
 _TYPES_PER_DRAW = 500_000
 """Bound on (resamples x types) held at once."""
 
@@ -115,9 +120,10 @@ def mean_of_points(points: ArrayLike, clusters: ArrayLike) -> Rate:
 
 
 def mean_of_scores(scores: ArrayLike, clusters: ArrayLike) -> Rate:
-    """Return the mean of scores on any scale with the bootstrap interval over questions.
+    """Return the mean of scores on any scale, with an interval over questions.
 
-    With a single question there is no interval: one reading says nothing of the spread.
+    The interval is the bootstrap; below :data:`FEW_CLUSTERS` questions Student's t, which is wider.
+    Where nothing varies there is none: so far the data say nothing of the spread.
 
     Args:
         scores: Shape (n,), finite.
@@ -129,10 +135,13 @@ def mean_of_scores(scores: ArrayLike, clusters: ArrayLike) -> Rate:
     if values.size == 0:
         return NO_RATE
     types = _types(values, np.asarray(clusters))
-    n, value = int(values.size), float(values.mean())
-    if int(types[2].sum()) < 2:
+    n, value, questions = int(values.size), float(values.mean()), int(types[2].sum())
+    if questions == 1 or values.min() == values.max():
         return Rate(value=value, n=n)
-    low, high = _bootstrap(types)
+    if questions < FEW_CLUSTERS:
+        low, high = _normal(types, _STUDENT_T[questions - 2])
+    else:
+        low, high = _bootstrap(types)
     return Rate(value=value, n=n, low=min(low, value), high=max(high, value))
 
 
@@ -176,7 +185,7 @@ def _bootstrap(types: Types) -> tuple[float, float]:
 
     sums, counts, questions = types
     if len(sums) > _MOST_TYPES:
-        return _normal(types)
+        return _normal(types, NormalDist().inv_cdf(0.5 + LEVEL / 2))
     total = int(questions.sum())
     rng = np.random.default_rng(SEED)
     means: list[NDArray[np.float64]] = []
@@ -190,8 +199,8 @@ def _bootstrap(types: Types) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _normal(types: Types) -> tuple[float, float]:
-    """Return the normal interval of a ratio of sums over questions (linearised variance)."""
+def _normal(types: Types, quantile: float) -> tuple[float, float]:
+    """Return mean ± quantile standard errors of a ratio of sums over questions (linearised)."""
     import numpy as np
 
     sums, counts, questions = types
@@ -200,5 +209,4 @@ def _normal(types: Types) -> tuple[float, float]:
     mean = float(sums @ questions) / samples
     squares = float(questions @ np.square(sums - mean * counts))
     error = math.sqrt(squares * total / (total - 1)) / samples
-    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-    return mean - z * error, mean + z * error
+    return mean - quantile * error, mean + quantile * error

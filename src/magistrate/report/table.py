@@ -7,15 +7,15 @@ move the cursor or be taken for markup.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from magistrate.metrics.intervals import Rate
+from magistrate.report.text import counted, harmless, shortened, three_digits
 
 if TYPE_CHECKING:
     from magistrate.metrics.agreement import Compared
@@ -33,10 +33,11 @@ def summary_table(summary: RunSummary) -> RenderableType:
     parts: list[RenderableType] = [_heading(summary)]
     if summary.models:
         parts.append(_models(summary))
-    parts.append(_facts(summary))
+    parts.append(facts_table(_fact_rows(summary)))
     if summary.agreement is not None:
         parts.append(_agreement(summary))
-    return Group(*(Padding(part, (0, 0, 1, 0)) for part in parts[:-1]), parts[-1])
+    spaced = [part for one in parts for part in (Text(""), one)]
+    return Group(*spaced[1:])
 
 
 def plain_text(renderable: RenderableType, width: int) -> str:
@@ -47,23 +48,6 @@ def plain_text(renderable: RenderableType, width: int) -> str:
     )
     console.print(renderable)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def harmless(text: str) -> str:
-    r"""Replace all that is not printable (control characters, lone surrogates, line breaks).
-
-    >>> harmless("a\x1b[31mb\nc")
-    'a�[31mb c'
-    """
-    return "".join(
-        char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for char in text
-    )
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``3 rows``, ``1 row``, ``1,234 rows``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float | None) -> str:
@@ -87,8 +71,7 @@ def _heading(summary: RunSummary) -> Text:
     files = ", ".join(harmless(name) for name in summary.inputs) or "Python"
     return Text.assemble(
         (harmless(summary.judge), "bold"),
-        f" judged {summary.samples - summary.pending:,} of "
-        f"{counted(summary.samples, 'sample')} from {files}",
+        f" judged {summary.decisions['ok']:,} of {counted(summary.samples, 'sample')} from {files}",
     )
 
 
@@ -123,12 +106,13 @@ def _models(summary: RunSummary) -> Table:
     return table
 
 
-def _facts(summary: RunSummary) -> Table:
+def facts_table(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return names and values in two columns."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
-    for name, value in _fact_rows(summary):
-        table.add_row(name, Text(value))
+    for name, value in rows:
+        table.add_row(Text(name), Text(value))
     return table
 
 
@@ -140,15 +124,13 @@ def _fact_rows(summary: RunSummary) -> Iterator[tuple[str, str]]:
     not_ok = decided - summary.decisions["ok"]
     yield "not ok", f"{rate_text(summary.not_ok)} ({not_ok:,} of {decided:,})"
     for failure in summary.failures:
-        reason = harmless(failure.reason)
-        if len(reason) > _LONGEST_REASON:
-            reason = reason[: _LONGEST_REASON - 1] + "…"
+        reason = shortened(harmless(failure.reason), _LONGEST_REASON)
         yield "", f"{counted(failure.n, 'reading')} {failure.status}: {reason}"
     yield "truncated", f"{counted(summary.truncated, 'sample')} read shortened"
     if summary.bad_rows:
         yield "bad rows", f"{counted(summary.bad_rows, 'row')} of the input could not be used"
     speed = summary.samples_per_second
-    yield "speed", NOTHING if speed is None else f"{_three_digits(speed)} samples/s"
+    yield "speed", NOTHING if speed is None else f"{three_digits(speed)} samples/s"
     usage = summary.usage
     yield "tokens", f"{usage.prompt_tokens:,} read, {usage.completion_tokens:,} written"
     yield "cost", f"${summary.cost:,.2f}" if summary.cost >= 0.01 or not summary.cost else "< $0.01"
@@ -158,7 +140,7 @@ def _consistency_rows(consistency: Consistency) -> Iterator[tuple[str, str]]:
     if consistency.basis == "by construction":
         yield "consistency", "by construction: each answer is read alone, order cannot matter"
     elif consistency.basis == "not measured":
-        yield "consistency", "not measured: no sample was read in two orders"
+        yield "consistency", "not measured: no sample has ok readings in two orders"
     else:
         share = consistency.consistent
         yield "consistency", f"{rate_text(share)} same outcome in all orders (n = {share.n:,})"
@@ -166,8 +148,8 @@ def _consistency_rows(consistency: Consistency) -> Iterator[tuple[str, str]]:
             yield (
                 "bias",
                 (
-                    f"toward the answer shown first {percent(consistency.toward_first.value)}, "
-                    f"second {percent(consistency.toward_second.value)}"
+                    f"{percent(consistency.toward_first.value)} toward the answer shown first, "
+                    f"{percent(consistency.toward_second.value)} toward the second"
                 ),
             )
 
@@ -208,7 +190,3 @@ def _table() -> Table:
     from rich import box
 
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-
-
-def _three_digits(number: float) -> str:
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

@@ -1,0 +1,105 @@
+"""``magistrate convert``: from any format that is read to any that is written."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from magistrate.cli.help import example
+from magistrate.cli.options import (
+    ColumnsOption,
+    FormatOption,
+    JoinOption,
+    JsonOption,
+    LimitOption,
+    QuestionsOption,
+    QuietOption,
+    StrictOption,
+    read_columns,
+)
+from magistrate.cli.terminal import SHOWN_ROWS, Terminal
+from magistrate.report.text import counted
+
+EXAMPLES = example(
+    "magistrate convert examples/pairs.jsonl pairs-judgelm.jsonl --to judgelm",
+    "magistrate convert examples/outputs/alder.json examples/outputs/birch.json pairs.csv --to csv",
+)
+
+
+STDOUT = "-"
+
+
+def convert(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="IN", help="Files to read.", show_default=False)
+    ],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT", help="File to write, `-` for standard output.", show_default=False
+        ),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="NAME",
+            help="Format to write; without it OUT's name must say which. A wrong name lists all.",
+            show_default=False,
+        ),
+    ] = None,
+    format_name: FormatOption = None,
+    columns: ColumnsOption = None,
+    questions: QuestionsOption = None,
+    join: JoinOption = None,
+    limit: LimitOption = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write the samples of files in another format.
+
+    What the format cannot hold is named, with the number of samples that have it; samples that it
+    cannot hold at all are listed with the reason.
+    """
+    from magistrate.formats.reading import read_samples
+    from magistrate.formats.writers import write_samples
+
+    if target == STDOUT and as_json:
+        raise typer.BadParameter("standard output cannot take both the samples and --json")
+    terminal = Terminal(as_json, quiet)
+    samples = read_samples(
+        *sources,
+        format=format_name,
+        columns=read_columns(columns),
+        questions=questions,
+        join=join.value if join else None,
+        strict=strict,
+        limit=limit,
+    )
+    report = write_samples(samples, target, to)
+    terminal.notices([*samples.notices, *report.notices])
+    terminal.bad_rows(samples.bad, samples.bad_count, None)
+    for skipped in report.skipped[:SHOWN_ROWS]:
+        name = f" ({skipped.id})" if skipped.id else ""
+        terminal.note(f"left out: sample {skipped.place}{name}: {skipped.reason}")
+    if report.skipped_count > SHOWN_ROWS:
+        terminal.note(f"left out: {report.skipped_count - SHOWN_ROWS:,} more")
+    terminal.note(f"{counted(report.written, 'sample')} written to {target} as {report.to}")
+    terminal.json(
+        {
+            "input_format": samples.format,
+            "rows": samples.rows,
+            "bad": [row.model_dump(mode="json") for row in samples.bad],
+            "bad_count": samples.bad_count,
+            "notices": [
+                notice.model_dump(mode="json") for notice in (*samples.notices, *report.notices)
+            ],
+            "output": report.path,
+            "to": report.to,
+            "written": report.written,
+            "skipped": [skipped.model_dump(mode="json") for skipped in report.skipped],
+            "skipped_count": report.skipped_count,
+        }
+    )

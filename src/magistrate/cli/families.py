@@ -1,0 +1,103 @@
+"""``magistrate families``: how judges are asked and read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from magistrate.cli.help import example
+from magistrate.cli.options import JsonOption
+from magistrate.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from magistrate.prompts.text_family import TextFamily
+
+app = typer.Typer(help="List and show judge families: prompt and verdict.", rich_markup_mode=None)
+
+
+@app.command("list", epilog=example("magistrate families list"))
+def list_families(as_json: JsonOption = False) -> None:
+    """List the families: the package's own, then yours."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from magistrate.errors import FamilyError
+    from magistrate.prompts import catalog
+
+    terminal = Terminal(as_json)
+    listed: list[dict[str, Any]] = []
+    broken: list[str] = []
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for header in ("family", "answers", "what it asks"):
+        table.add_column(header, overflow="fold")
+    for entry in catalog.list_families():
+        try:
+            family = catalog.load_family(entry.name)
+        except FamilyError as error:
+            broken.append(str(error))
+            continue
+        listed.append(
+            {
+                "name": family.name,
+                "description": family.file.description,
+                "min_answers": family.min_answers,
+                "max_answers": family.max_answers,
+                "reads_alone": family.reads_alone,
+                "bundled": entry.bundled,
+            }
+        )
+        table.add_row(entry.name, _answers(family), Text(family.file.description))
+    terminal.table(table)
+    for message in broken:
+        terminal.note(f"note: {message}")
+    terminal.json({"families": listed, "broken": broken})
+
+
+@app.command(
+    "show", epilog=example("magistrate families show pair", "magistrate families show pair --json")
+)
+def show_family(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A family, or its folder.", show_default=False),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Show one family: its prompt, its scale, and where the verdict stands in the reply."""
+    from magistrate.prompts.catalog import load_family
+
+    terminal = Terminal(as_json)
+    family = load_family(name)
+    file = family.file
+    verdict = file.verdict
+    alone = ", each read alone" if family.reads_alone else ""
+    terminal.line(f"{file.name}, version {file.version}: {file.description}")
+    terminal.line(f"answers: {_answers(family)}{alone}")
+    terminal.line(
+        f"verdict: scores from {verdict.low:g} to {verdict.high:g}, {verdict.place} in the reply; "
+        f"a gap up to {verdict.tie_gap:g} is a tie"
+    )
+    terminal.line(f"prompt hash: {family.prompt_hash}")
+    for message in file.messages:
+        terminal.line(f"\n[{message.role}]\n{message.text}")
+    terminal.json(
+        {
+            "name": file.name,
+            "version": file.version,
+            "description": file.description,
+            "min_answers": family.min_answers,
+            "max_answers": family.max_answers,
+            "reads_alone": family.reads_alone,
+            "prompt_hash": family.prompt_hash,
+            "verdict": verdict.model_dump(mode="json"),
+            "messages": [{"role": part.role, "text": part.text} for part in file.messages],
+        }
+    )
+
+
+def _answers(family: TextFamily) -> str:
+    low, high = family.min_answers, family.max_answers
+    if low == high:
+        return str(low)
+    return f"{low} or more" if high is None else f"{low} to {high}"

@@ -1,0 +1,107 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Join(StrEnum):
+    """How several files of single answers become samples."""
+
+    pairs = "pairs"
+    nway = "nway"
+    off = "off"
+
+
+FilesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILES",
+        help="Files to read, `-` for standard input. Two files of answers, or more, are joined "
+        "by id or by question.",
+        show_default=False,
+    ),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Read the files as this format instead of recognising it.",
+        show_default=False,
+    ),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="OURS=THEIRS,...",
+        help="Which column of the file holds what, such as `question=prompt,answer1=left`.",
+        show_default=False,
+    ),
+]
+QuestionsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        metavar="FILE",
+        help="File of questions, for files of answers that name their questions by id only.",
+        show_default=False,
+    ),
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Stop at the first bad row instead of listing bad rows.")
+]
+LimitOption = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", metavar="N", min=1, help="Use only the first N samples.", show_default=False
+    ),
+]
+JoinOption = Annotated[
+    Join | None,
+    typer.Option(
+        help="Join files of single answers into pairs (the default), into samples of all their "
+        "answers, or not at all.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object to standard output (keys: docs/json.md)."),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no notes; errors are still told.")
+]
+
+
+def read_columns(given: Sequence[str] | None) -> Mapping[str, str]:
+    """Return ``--columns`` as our field name to the file's column name.
+
+    A column name may hold commas when its mapping has a ``--columns`` of its own.
+
+    Raises:
+        typer.BadParameter: A part is not ``OURS=THEIRS``, or a field is mapped twice.
+    """
+    columns: dict[str, str] = {}
+    for text in given or ():
+        parts = text.split(",") if text.count("=") > 1 else [text]
+        for part in parts:
+            ours, equals, theirs = part.partition("=")
+            ours = ours.strip()
+            if not equals or not ours or not theirs:
+                raise typer.BadParameter(
+                    f"'{part}' is not OURS=THEIRS, such as question=prompt", param_hint="--columns"
+                )
+            if ours in columns:
+                raise typer.BadParameter(
+                    f"'{ours}' is mapped twice, to '{columns[ours]}' and to '{theirs}'",
+                    param_hint="--columns",
+                )
+            columns[ours] = theirs
+    return columns

@@ -1,0 +1,198 @@
+"""``magistrate runs``: what stands in run folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from magistrate.cli.exits import BAD_RUN
+from magistrate.cli.help import example
+from magistrate.cli.options import JsonOption, QuietOption
+from magistrate.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from magistrate.report.summary import RunSummary
+    from magistrate.store.run import Run
+
+app = typer.Typer(help="List, show and check run folders.", rich_markup_mode=None)
+
+ROWS_IN_JSON = 1_000
+"""How many bad rows a run's JSON holds; all are in the run folder."""
+
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)
+]
+
+
+@app.command(
+    "list", epilog=example("magistrate runs list", "magistrate runs list --in runs --json")
+)
+def list_runs(
+    folder: Annotated[
+        Path, typer.Option("--in", metavar="DIR", help="Folder that holds run folders.")
+    ] = Path("runs"),
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs in a folder, the latest last."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from magistrate.report.text import harmless
+
+    terminal = Terminal(as_json)
+    runs, unreadable = _find_runs(folder)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("run", overflow="fold")
+    table.add_column("judge", overflow="fold")
+    table.add_column("samples", justify="right")
+    table.add_column("judged", justify="right")
+    table.add_column("state")
+    table.add_column("updated")
+    for run in runs:
+        manifest = run.manifest
+        table.add_row(
+            Text(harmless(str(run.path))),
+            Text(harmless(manifest.judge.name)),
+            f"{manifest.samples:,}",
+            f"{manifest.judged / manifest.readings:.0%}" if manifest.readings else "",
+            manifest.state,
+            f"{manifest.updated.astimezone():%Y-%m-%d %H:%M}",
+        )
+    if runs:
+        terminal.table(table)
+    else:
+        terminal.note(f"no runs in {folder}; 'magistrate judge FILES' makes one")
+    for message in unreadable:
+        terminal.note(f"note: {message}")
+    terminal.json(
+        {
+            "folder": str(folder),
+            "runs": [_listed_json(run) for run in runs],
+            "unreadable": unreadable,
+        }
+    )
+
+
+@app.command("show", epilog=example("magistrate runs show runs/first"))
+def show_run(
+    run_folder: RunArgument, as_json: JsonOption = False, quiet: QuietOption = False
+) -> None:
+    """Show the result of a run again, finished or not."""
+    from magistrate.report.summary import evaluate
+    from magistrate.report.table import summary_table
+    from magistrate.store.run import open_run
+
+    terminal = Terminal(as_json, quiet)
+    run = open_run(run_folder)
+    summary = evaluate(run)
+    terminal.notices(run.notices())
+    terminal.bad_rows(run.bad_rows(), summary.bad_rows, run.folder.bad_rows)
+    terminal.table(summary_table(summary))
+    terminal.json(run_json(run, summary))
+    if summary.pending:
+        terminal.note(
+            f"{summary.pending:,} of {summary.samples:,} samples are not judged yet; "
+            f"the command that began the run goes on with it"
+        )
+
+
+@app.command("verify", epilog=example("magistrate runs verify runs/first"))
+def verify(
+    run_folder: RunArgument,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="First move damaged lines aside, to be judged again."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a run: hashes, counts, and that every judgment belongs to a sample.
+
+    A finding is a contradiction in the folder; with one or more the exit code is 4.
+    """
+    from magistrate.report.text import counted
+    from magistrate.store.verify import repair_run, verify_run
+
+    terminal = Terminal(as_json)
+    moved = repair_run(run_folder) if repair else 0
+    if moved:
+        terminal.note(f"{counted(moved, 'damaged line')} moved to judgments.damaged.jsonl")
+    report = verify_run(run_folder)
+    for text in (*(str(finding) for finding in report.findings), *report.notes):
+        terminal.line(text)
+    hidden = report.findings_count - len(report.findings)
+    if hidden:
+        terminal.line(f"and {hidden:,} more findings")
+    terminal.line(
+        f"{counted(report.samples, 'sample')}, {counted(report.judgments, 'judgment')}, "
+        f"{report.missing:,} missing, {report.failures:,} not ok: "
+        + ("sound" if report.ok else counted(report.findings_count, "finding"))
+    )
+    terminal.json(
+        {
+            "run": str(report.path),
+            "ok": report.ok,
+            "samples": report.samples,
+            "judgments": report.judgments,
+            "missing": report.missing,
+            "failures": report.failures,
+            "findings": [asdict(finding) for finding in report.findings],
+            "findings_count": report.findings_count,
+            "notes": list(report.notes),
+            "repaired_lines": moved,
+        }
+    )
+    if not report.ok:
+        raise typer.Exit(BAD_RUN)
+
+
+def run_json(run: Run, summary: RunSummary) -> dict[str, Any]:
+    """Return the result of a run with its bad rows and notices."""
+    from magistrate.report.json_view import summary_json
+
+    return {
+        **summary_json(summary),
+        "bad": [row.model_dump(mode="json") for row in islice(run.bad_rows(), ROWS_IN_JSON)],
+        "notices": [notice.model_dump(mode="json") for notice in run.notices()],
+    }
+
+
+def _find_runs(folder: Path) -> tuple[list[Run], list[str]]:
+    """Return the readable runs of a folder, the latest last, and what is wrong with the others."""
+    from magistrate.errors import RunError
+    from magistrate.store.run import open_run
+
+    runs: list[Run] = []
+    unreadable: list[str] = []
+    for path in _folders_with_a_run(folder):
+        try:
+            runs.append(open_run(path))
+        except RunError as error:
+            unreadable.append(str(error))
+    return sorted(runs, key=lambda run: run.manifest.updated), unreadable
+
+
+def _folders_with_a_run(folder: Path) -> Iterator[Path]:
+    from magistrate.store.folder import RunFolder
+
+    if folder.is_dir():
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and RunFolder(path).manifest.exists():
+                yield path
+
+
+def _listed_json(run: Run) -> dict[str, Any]:
+    manifest = run.manifest
+    return {
+        "run": str(run.path),
+        "judge": manifest.judge.name,
+        "state": manifest.state,
+        "samples": manifest.samples,
+        "readings": manifest.readings,
+        "judged": manifest.judged,
+        "updated": manifest.updated.isoformat(),
+    }
