@@ -8,8 +8,9 @@ reading goes on at the line after the one where the broken row began.
 from __future__ import annotations
 
 import csv
+import io
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
@@ -33,7 +34,7 @@ class Dialect:
     """A character that takes the next one literally; then quotes are not doubled."""
     skip_space: bool = False
 
-    def reader(self, lines: Iterator[str]) -> Iterator[list[str]]:
+    def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Return a csv reader that refuses malformed quoting instead of guessing."""
         return csv.reader(
             lines,
@@ -89,7 +90,7 @@ def find_dialect(head: str) -> Dialect | None:
     >>> find_dialect("no columns here\n") is None
     True
     """
-    header = next((line for line in head.splitlines() if line.strip()), "")
+    header = next((line for line in head.split("\n") if line.strip()), "")
     found = [d for d in DELIMITERS if d in header]
     if not found:
         return None
@@ -109,7 +110,7 @@ def find_dialect(head: str) -> Dialect | None:
 def _broken_rows(head: str, dialect: Dialect) -> int:
     """Count the rows at the beginning of a file that a dialect cannot read as the header says."""
     _allow_long_cells()
-    reader = dialect.reader(iter(head.splitlines(keepends=True)))
+    reader = dialect.reader(io.StringIO(head, newline="\n"))
     width, broken = 0, 0
     for _ in range(_HEAD_ROWS):
         try:
@@ -147,9 +148,12 @@ def read_delimited(
             yield context.bad(lines.row, f"malformed quoting ({error}) near {_start(lines)}")
             lines.give_back()
             continue
-        if not cells or (len(columns) > 1 and not any(cell.strip(" \0") for cell in cells)):
+        if not cells:
             continue
         lines.row += 1
+        if len(columns) > 1 and not any(cell.strip(" \0\r") for cell in cells):
+            context.log.add("blank-row", "blank, so passed over", file=context.file, row=lines.row)
+            continue
         if len(cells) != len(columns):
             yield context.bad(
                 lines.row,

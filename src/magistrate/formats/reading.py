@@ -57,6 +57,7 @@ class ItemReader:
             has them all).
         bad_count: Number of bad rows so far.
         rows: Number of rows so far, good and bad.
+        duplicate_ids: Number of samples so far with the id and models of an earlier one.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class ItemReader:
         self.bad: list[BadRow] = []
         self.bad_count = 0
         self.rows = 0
+        self.duplicate_ids = 0
         self._log = NoticeLog()
 
     @property
@@ -104,11 +106,14 @@ class ItemReader:
         """What the user should know of the input, so far."""
         return self._log.notices()
 
-    def items(self) -> Iterator[Item]:
+    def items(self, *, need_good: bool = True) -> Iterator[Item]:
         """Read all files from the start.
 
+        Args:
+            need_good: Whether it is an error if no row at all can be read.
+
         Raises:
-            InputError: A row is bad and ``strict`` is set, or no row at all is good.
+            InputError: A row is bad and ``strict`` is set, or no row is good.
         """
         self._start()
         good = 0
@@ -122,7 +127,7 @@ class ItemReader:
             yield item
             if self.limit is not None and good >= self.limit:
                 return
-        if not good:
+        if need_good and not good:
             raise InputError(self._nothing_good())
 
     def __iter__(self) -> Iterator[Any]:
@@ -158,6 +163,7 @@ class ItemReader:
                 key = (sample.source_id, *(answer.model for answer in sample.answers))
                 first = seen.first_row(key, item.where.row)
                 if first is not None:
+                    self.duplicate_ids += 1
                     self._log.add(
                         "duplicate-id",
                         f"id {sample.source_id!r} stands in rows {first} and {item.where.row}; "
@@ -365,6 +371,11 @@ def _check_has_samples(file: _File) -> None:
         raise InputError(
             f"{file.name} ({file.reader.name}) holds verdicts without the answers, so there is "
             f"nothing to judge; give the file of the answers"
+        )
+    if any(notice.kind == "no-question" for item in file.head for notice in item.notices):
+        raise InputError(
+            f"{file.name} ({file.reader.name}) names its questions by id only; give the file of "
+            f"questions as --questions"
         )
     raise InputError(
         f"{file.name} ({file.reader.name}) holds questions without answers, so there is nothing "

@@ -119,6 +119,8 @@ def _mostly_json(lines: list[bytes], first: bytes) -> bool:
     structured = scalars = 0
     context = FileContext("", NoticeLog())
     for line in lines:
+        if first == b"[" and line.rstrip().endswith(b","):
+            continue  # an element of an array that is written one element a line
         try:
             values = jsonrows.parse_all(line, context, 0)
         except ValueError:

@@ -1,12 +1,12 @@
-"""Remember which ids were seen, in 24 bytes each and with an upper bound."""
+"""Remember which ids were seen, in at most 48 bytes each and with an upper bound."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable
 
-MAX_SEEN = 4_000_000
-"""Ids remembered at most (about 100 MB); later ones are not checked."""
+MAX_SEEN = 2_000_000
+"""Ids remembered at most (about 50 MB); later ones are not checked."""
 
 _BITS = (1 << 64) - 1
 
@@ -15,7 +15,7 @@ class SeenIds:
     """A map from an id's 64-bit hash to the row where it was first seen.
 
     An open-addressing table in two arrays: a dict of a million Python integers would take five
-    times the memory. Two ids share a hash with probability below 10^-6 for four million ids.
+    times the memory. Two ids share a hash with probability below 10^-6 for two million ids.
 
     >>> seen = SeenIds()
     >>> seen.first_row("a", 1), seen.first_row("b", 2), seen.first_row("a", 3)
@@ -55,7 +55,7 @@ class SeenIds:
     def _allocate(self, slots: int) -> None:
         self._mask = slots - 1
         self._codes = array("Q", bytes(8 * slots))
-        self._rows = array("L", bytes(array("L").itemsize * slots))
+        self._rows = array("I", bytes(array("I").itemsize * slots))
 
     def _grow(self) -> None:
         codes, rows = self._codes, self._rows

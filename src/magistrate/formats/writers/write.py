@@ -1,0 +1,170 @@
+"""The one door through which samples are written."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from os import PathLike, fspath
+from typing import IO
+
+from magistrate.errors import FormatError
+from magistrate.formats.base import RowError
+from magistrate.formats.writers.base import ALL_PARTS, RowFormat, Tally, WriteReport, new_file
+from magistrate.formats.writers.mtbench import NAME as MTBENCH
+from magistrate.formats.writers.mtbench import write_mtbench
+from magistrate.formats.writers.rows import ROW_FORMATS
+from magistrate.formats.writers.table import write_table
+from magistrate.records import Sample, to_json_line
+
+SAMPLES = "samples"
+
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".jsonl": SAMPLES,
+    ".ndjson": SAMPLES,
+    ".json": SAMPLES,
+}
+_BY_NAME = {row_format.name: row_format for row_format in ROW_FORMATS}
+_ALPACA_EVAL = "alpaca-eval"
+
+
+def targets() -> dict[str, str]:
+    """Return the formats that can be written, each with a line on what it is."""
+    return {
+        SAMPLES: "magistrate's own samples, with nothing left out (JSON Lines)",
+        **{row_format.name: row_format.summary for row_format in ROW_FORMATS},
+        _ALPACA_EVAL: "AlpacaEval outputs or annotations, by the answers of the first sample",
+        MTBENCH: "MT-bench folder: questions, answers by model, labels as pair judgments",
+        "csv": "comma-separated table: question, answer1, answer2, label, ...",
+        "tsv": "tab-separated table",
+        "parquet": "the same table as Parquet",
+    }
+
+
+def target_for(path: str, to: str | None = None) -> str:
+    """Return the format to write: ``to``, or what the path's ending says.
+
+    Raises:
+        FormatError: The format is unknown, or the ending says nothing.
+    """
+    known = targets()
+    if to is not None:
+        if to in known:
+            return to
+        close = difflib.get_close_matches(to, known, n=1)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        raise FormatError(f"cannot write '{to}'{hint} Known: {', '.join(known)}")
+    name = path.removesuffix(".gz")
+    for suffix, target in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return target
+    raise FormatError(
+        f"the name {path} does not say which format to write; end it in "
+        f"{', '.join(_SUFFIXES)}, or name the format (--to): {', '.join(known)}"
+    )
+
+
+def write_samples(
+    samples: Iterable[Sample], path: str | PathLike[str], to: str | None = None
+) -> WriteReport:
+    """Write samples to a file, which takes its name only when it is complete.
+
+    Args:
+        samples: What to write; may be a stream that is larger than memory.
+        path: File to write (a folder for ``mt-bench``); ``.gz`` at the end compresses, ``-`` is
+            standard output.
+        to: Name of a format (:func:`targets`); by default the path's ending decides.
+
+    Returns:
+        What was written, what could not be and why, and what the format has no place for.
+
+    Raises:
+        FormatError: The format is unknown.
+        InputError: The file cannot be written.
+    """
+    name = fspath(path)
+    target = target_for(name, to)
+    if target == MTBENCH:
+        return write_mtbench(samples, name)
+    if target in ("csv", "tsv", "parquet"):
+        return write_table(samples, name, target)  # type: ignore[arg-type]
+    if target == SAMPLES:
+        return _write_own(samples, name)
+    if target == _ALPACA_EVAL:
+        target, samples = _which_alpaca_eval(samples)
+    return _write_rows(samples, name, _BY_NAME[target])
+
+
+def _which_alpaca_eval(samples: Iterable[Sample]) -> tuple[str, Iterable[Sample]]:
+    stream = iter(samples)
+    first = next(stream, None)
+    if first is None:
+        return "alpaca-eval-outputs", ()
+    single = len(first.answers) == 1
+    return f"alpaca-eval-{'outputs' if single else 'annotations'}", chain([first], stream)
+
+
+def _write_own(samples: Iterable[Sample], path: str) -> WriteReport:
+    tally = Tally(SAMPLES, ALL_PARTS)
+    with new_file(path) as file:
+        lines = _Lines(file, array=path.removesuffix(".gz").endswith(".json"))
+        for place, sample in enumerate(samples, start=1):
+            lines.add(to_json_line(sample))
+            tally.wrote(sample, place)
+        lines.end()
+    return tally.report(path)
+
+
+def _write_rows(samples: Iterable[Sample], path: str, row_format: RowFormat) -> WriteReport:
+    tally = Tally(row_format.name, row_format.holds)
+    plain = path.removesuffix(".gz")
+    array = plain.endswith(".json") or (row_format.array and not plain.endswith(".jsonl"))
+    with new_file(path) as file:
+        lines = _Lines(file, array=array)
+        for line in _encoded(samples, row_format, tally):
+            lines.add(line)
+        lines.end()
+    return tally.report(path)
+
+
+def _encoded(samples: Iterable[Sample], row_format: RowFormat, tally: Tally) -> Iterator[bytes]:
+    for place, sample in enumerate(samples, start=1):
+        try:
+            row = row_format.row(sample, place)
+        except RowError as error:
+            tally.skip(sample, place, str(error))
+            continue
+        yield _to_json(row)
+        tally.wrote(sample, place)
+
+
+def _to_json(row: dict[str, object]) -> bytes:
+    """Return JSON in UTF-8, or in ASCII where a lone surrogate must be escaped."""
+    text = json.dumps(row, ensure_ascii=False, default=str)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(row, default=str).encode()
+
+
+class _Lines:
+    """JSON Lines, or a JSON array with an element a line."""
+
+    def __init__(self, file: IO[bytes], *, array: bool) -> None:
+        self._file = file
+        self._array = array
+        self._count = 0
+
+    def add(self, line: bytes) -> None:
+        if self._array:
+            self._file.write(b",\n" if self._count else b"[\n")
+        self._file.write(line if self._array else line + b"\n")
+        self._count += 1
+
+    def end(self) -> None:
+        if self._array:
+            self._file.write(b"\n]\n" if self._count else b"[]\n")
