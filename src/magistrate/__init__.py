@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from magistrate.records import Answer as Answer
     from magistrate.records import Decision as Decision
     from magistrate.records import Gold as Gold
-    from magistrate.records import Judgment as Judgment
     from magistrate.records import JudgeSpec as JudgeSpec
+    from magistrate.records import Judgment as Judgment
     from magistrate.records import Probabilities as Probabilities
     from magistrate.records import Sample as Sample
     from magistrate.records import Turn as Turn
@@ -68,7 +68,7 @@ _HOME = {
 }
 """Public name to the module that defines it."""
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:
