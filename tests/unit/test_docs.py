@@ -146,6 +146,18 @@ def test_python_blocks_are_python(block: Block) -> None:
     ast.parse(block.text)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "block",
+    [block for block in BLOCKS if block.language == "python" and '"examples/' in block.text],
+    ids=lambda b: b.page,
+)
+def test_python_blocks_on_the_examples_run(block: Block, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    done = run_python(("-c", block.text), tmp_path)
+    assert done.returncode == 0, f"{block.page}\n{done.stderr}"
+
+
 @pytest.mark.parametrize("case", COMMANDS, ids=name_of)
 def test_commands_are_understood(
     case: tuple[str, tuple[str, ...]], capsys: pytest.CaptureFixture[str]
@@ -161,14 +173,14 @@ def test_commands_are_understood(
 def test_commands_on_the_examples_run(case: tuple[str, tuple[str, ...]], tmp_path: Path) -> None:
     page, args = case
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    done = run_magistrate(args, tmp_path)
+    done = run_python(("-m", "magistrate", *args), tmp_path)
     assert done.returncode == 0, f"{page}: magistrate {shlex.join(args)}\n{done.stderr}"
     assert "Traceback" not in done.stderr
 
 
-def run_magistrate(args: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[str]:
+def run_python(args: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "magistrate", *args],
+        [sys.executable, *args],
         cwd=folder,
         env={**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
