@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
-from magistrate.errors import RunError
+from magistrate.errors import MagistrateError, RunError
 from magistrate.formats.base import Notice
 from magistrate.judging.judge import Judge
 from magistrate.judging.orders import Orders
@@ -24,7 +24,7 @@ from magistrate.store.index import FAILURES
 from magistrate.store.intake import Intake
 from magistrate.store.interrupt import Interruption, RunInterrupted
 from magistrate.store.journal import Journal
-from magistrate.store.lines import read_records, to_line
+from magistrate.store.lines import describe, read_records, to_line
 from magistrate.store.lock import RunLock
 from magistrate.store.manifest import (
     RunManifest,
@@ -34,7 +34,7 @@ from magistrate.store.manifest import (
     write_manifest,
 )
 from magistrate.store.progress import OnProgress, Progress
-from magistrate.store.run import Run
+from magistrate.store.run import Run, open_run
 
 OnNotice = Callable[[Notice], None]
 
@@ -83,8 +83,9 @@ def judge(
         RunDamagedError: The folder's files contradict each other.
         RunError: The folder cannot be written; what was judged is kept.
         RunInterrupted: Ctrl-C or SIGTERM; what was judged is kept.
+        MagistrateError: A setting has no such value.
     """
-    settings = RunSettings(orders=orders, repeats=repeats, limit=limit)
+    settings = _checked_settings(orders, repeats, limit, retry)
     with Interruption() as interruption, _loaded(judge) as loaded:
         plan = Plan.of(loaded, orders=orders, repeats=repeats)
         intake = Intake(_source(samples, strict), plan, limit=limit, strict=strict)
@@ -145,7 +146,7 @@ class _Work:
             raise
         self._report()
         self._save("complete")
-        run = Run(self._folder.path, self._manifest)
+        run = open_run(self._folder.path)
         write_decisions(run)
         return run
 
@@ -210,6 +211,20 @@ class _Work:
             f"{len(self._journal.index)} of {self._manifest.readings} readings are judged and safe "
             f"in {self._folder.path}; the same command goes on from there"
         )
+
+
+def _checked_settings(
+    orders: Orders, repeats: int, limit: int | None, retry: Collection[Status]
+) -> RunSettings:
+    unknown = sorted(set(retry) - FAILURES)
+    if unknown:
+        raise MagistrateError(
+            f"retry has {', '.join(unknown)}; it takes any of {', '.join(sorted(FAILURES))}"
+        )
+    try:
+        return RunSettings(orders=orders, repeats=repeats, limit=limit)
+    except ValueError as error:
+        raise MagistrateError(describe(error)) from error
 
 
 @contextmanager

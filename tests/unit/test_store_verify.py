@@ -1,0 +1,215 @@
+"""Every way to tamper with a run that verify must see, and repair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import magistrate as mg
+from magistrate.errors import RunDamagedError, RunError, RunLockedError
+from magistrate.records import Answer, Sample
+from magistrate.store.lock import RunLock
+from magistrate.store.verify import MAX_FINDINGS, repair_run
+
+JUDGE = "scripted:longer"
+
+
+def pairs(count: int) -> list[Sample]:
+    return [
+        Sample(question=f"q {i}", answers=(Answer(text="a" * i), Answer(text="bbb")))
+        for i in range(count)
+    ]
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A complete run of four samples."""
+    return mg.judge(pairs(4), JUDGE, tmp_path / "run").path
+
+
+def snapshot(path: Path) -> dict[str, bytes]:
+    return {entry.name: entry.read_bytes() for entry in path.iterdir()}
+
+
+def test_a_sound_run_has_no_findings_and_verify_changes_nothing(out: Path) -> None:
+    before = snapshot(out)
+    report = mg.verify_run(out)
+    assert report.ok
+    assert (report.samples, report.judgments, report.missing, report.failures) == (4, 8, 0, 0)
+    assert (report.findings, report.notes) == ((), ())
+    assert snapshot(out) == before
+
+
+def change(file: str, old: bytes, new: bytes) -> Callable[[Path], None]:
+    def act(out: Path) -> None:
+        content = (out / file).read_bytes()
+        assert old in content
+        (out / file).write_bytes(content.replace(old, new, 1))
+
+    return act
+
+
+def lines(change_lines: Callable[[list[bytes]], list[bytes]]) -> Callable[[Path], None]:
+    def act(out: Path) -> None:
+        path = out / "judgments.jsonl"
+        path.write_bytes(b"".join(change_lines(path.read_bytes().splitlines(keepends=True))))
+
+    return act
+
+
+def in_line(number: int, **values: object) -> Callable[[Path], None]:
+    def act(all_lines: list[bytes]) -> list[bytes]:
+        changed = json.dumps({**json.loads(all_lines[number - 1]), **values}).encode() + b"\n"
+        return [*all_lines[: number - 1], changed, *all_lines[number:]]
+
+    return lines(act)
+
+
+def in_manifest(**values: object) -> Callable[[Path], None]:
+    def act(out: Path) -> None:
+        path = out / "run.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+    return act
+
+
+def change_decisions(out: Path) -> None:
+    path = out / "decisions.parquet"
+    metadata = pl.read_parquet_metadata(path)
+    table = pl.read_parquet(path).with_columns(preference=pl.lit("tie"))
+    table.write_parquet(
+        path, metadata={key: value for key, value in metadata.items() if key != "ARROW:schema"}
+    )
+
+
+TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a question": (change("samples.jsonl", b"q 1", b"q 7"), "samples.jsonl: its SHA-256 is"),
+    "a sample that is none": (
+        change("samples.jsonl", b'"question"', b'"queston"'),
+        "samples.jsonl, line 1: not a sample: question: Field required",
+    ),
+    "samples gone": (lambda out: (out / "samples.jsonl").unlink(), "samples.jsonl: the file is"),
+    "number of samples": (in_manifest(samples=5), "run.json: samples is 5, and 4 were found"),
+    "number of readings": (in_manifest(readings=9), "run.json: readings is 9, and 8 were found"),
+    "counts": (
+        in_manifest(judgments={"ok": 7, "error": 1}),
+        "run.json: judgments.ok is 7, and 8 were found",
+    ),
+    "lines": (in_manifest(lines=3), "run.json: lines is 3, and 8 were found"),
+    "the judge": (
+        change("run.json", b'"model": "longer"', b'"model": "first"'),
+        "run.json: judge_id is",
+    ),
+    "the orders": (
+        change("run.json", b'"orders": "both"', b'"orders": "given"'),
+        "belongs to no sample, order and repeat",
+    ),
+    "a key": (
+        in_line(3, key="0" * 24),
+        "judgments.jsonl, line 3: key 000000000000000000000000 belongs to no sample",
+    ),
+    "the order": (in_line(3, order=[1, 0]), "line 3: key, sample_id, order and repeat do not"),
+    "the repeat": (in_line(3, repeat=1), "line 3: key, sample_id, order and repeat do not"),
+    "the sample": (in_line(3, sample_id="0" * 24), "line 3: key, sample_id, order and repeat do"),
+    "the judge's name": (in_line(2, judge="other"), "line 2: judge is 'other', the run's is"),
+    "the status": (in_line(2, status="fine"), "line 2: not a judgment: status: "),
+    "a field": (in_line(2, verdict=1), "line 2: not a judgment: verdict: "),
+    "half a line": (
+        lines(lambda all_lines: [all_lines[0], all_lines[1][:40] + b"\n", *all_lines[2:]]),
+        "judgments.jsonl, line 2: not a judgment: ",
+    ),
+    "zeros in the middle": (
+        lines(lambda all_lines: [all_lines[0], bytes(40) + b"\n", *all_lines[2:]]),
+        "judgments.jsonl, line 2: not a whole line, and whole lines follow",
+    ),
+    "a doubled line": (
+        lines(lambda all_lines: [*all_lines, all_lines[0]]),
+        "judgments.jsonl, line 9: key ",
+    ),
+    "a lost line": (lines(lambda all_lines: all_lines[1:]), "1 readings of a complete run are"),
+    "no judgments": (
+        lambda out: (out / "judgments.jsonl").unlink(),
+        "8 readings of a complete run are missing",
+    ),
+    "a decision": (change_decisions, "decisions.parquet, line 1: not what the judgments give"),
+}
+
+
+@pytest.mark.parametrize(("tamper", "words"), TAMPERING.values(), ids=TAMPERING)
+def test_what_was_tampered_with_is_found(
+    out: Path, tamper: Callable[[Path], None], words: str
+) -> None:
+    tamper(out)
+    report = mg.verify_run(out)
+    assert not report.ok
+    assert words in "\n".join(map(str, report.findings))
+    assert report.findings_count == len(report.findings)
+
+
+def test_many_findings_are_counted_and_some_are_listed(tmp_path: Path) -> None:
+    out = mg.judge(pairs(MAX_FINDINGS), JUDGE, tmp_path / "run").path
+    change("run.json", b'"model": "longer"', b'"model": "first"')(out)
+    (out / "judgments.jsonl").write_bytes(b"{}\n" * (MAX_FINDINGS + 5))
+    report = mg.verify_run(out)
+    assert len(report.findings) == MAX_FINDINGS
+    assert report.findings_count > MAX_FINDINGS + 5
+
+
+def test_what_a_kill_leaves_is_noted_and_not_held_against_the_run(out: Path) -> None:
+    content = (out / "judgments.jsonl").read_bytes()
+    (out / "judgments.jsonl").write_bytes(content[:-9])
+    in_manifest(state="running", judgments={}, lines=0)(out)
+    report = mg.verify_run(out)
+    assert report.ok
+    assert (report.judgments, report.missing) == (7, 1)
+    assert any("line 8: half written" in note for note in report.notes)
+    assert any("a process is at work" in note for note in report.notes)
+    assert any("decisions.parquet is older" in note for note in report.notes)
+
+
+def test_failures_are_counted_and_no_finding(tmp_path: Path) -> None:
+    run = mg.judge(pairs(30), "scripted:longer,fail=0.3", tmp_path / "run")
+    report = mg.verify_run(run.path)
+    assert report.ok
+    assert report.failures == run.manifest.judgments["error"] > 0
+
+
+def test_a_folder_that_is_no_run_cannot_be_verified(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="not a run folder"):
+        mg.verify_run(tmp_path)
+
+
+def test_repair_moves_damaged_lines_and_the_next_call_judges_them_anew(out: Path) -> None:
+    whole = (out / "judgments.jsonl").read_bytes()
+    all_lines = whole.splitlines(keepends=True)
+    broken = [*all_lines[:2], b'{"key":\n', *all_lines[3:5], bytes(30) + b"\n", *all_lines[6:]]
+    (out / "judgments.jsonl").write_bytes(b"".join(broken))
+    with pytest.raises(RunDamagedError, match=r"line 3.*--repair"):
+        mg.judge(pairs(4), JUDGE, out)
+
+    assert repair_run(out) == 2
+    assert (out / "judgments.damaged.jsonl").read_bytes() == b'{"key":\n' + bytes(30) + b"\n"
+    report = mg.verify_run(out)
+    assert report.ok
+    assert report.missing == 2
+    assert mg.open_run(out).manifest.state == "stopped"
+
+    mg.judge(pairs(4), JUDGE, out)
+    made = (out / "judgments.jsonl").read_bytes().splitlines(keepends=True)
+    assert sorted(made) == sorted(all_lines)
+    assert mg.verify_run(out).ok
+
+
+def test_repair_of_a_sound_run_changes_nothing(out: Path) -> None:
+    before = snapshot(out)
+    assert repair_run(out) == 0
+    assert snapshot(out) == before
+
+
+def test_repair_waits_for_no_one(out: Path) -> None:
+    with RunLock(out), pytest.raises(RunLockedError):
+        repair_run(out)
