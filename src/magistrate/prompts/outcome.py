@@ -78,7 +78,7 @@ def tie_band_probabilities(
     """
     first = _sigmoid((difference - tie_band) / temperature)
     second = _sigmoid((-difference - tie_band) / temperature)
-    return Probabilities(first=first, tie=max(0.0, 1.0 - first - second), second=second)
+    return Probabilities(first=first, tie=max(0.0, 1.0 - (first + second)), second=second)
 
 
 def _sigmoid(x: float) -> float:

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from magistrate.records import Answer, Sample, Turn
+from magistrate.records import Answer, Role, Sample, Turn
 
 UNTRUSTED_VERSION = 1
 """Raised whenever equal data may come out otherwise; part of every family's prompt hash."""
@@ -100,27 +100,41 @@ class DataRules:
 
     def question(self, sample: Sample) -> str:
         """Return the question; a dialogue has its roles named."""
-        return self._dialogue(sample.question, speaker="user")
+        if isinstance(sample.question, str):
+            return self.text(sample.question)
+        return self._dialogue(sample.question, speaker="user", say=self.text)
 
     def answer(self, answer: Answer) -> str:
-        """Return an answer, all its turns where it has several; the empty one has its own words."""
-        if not answer.turns and not answer.text.strip():
+        """Return an answer, all its turns where it has several; an empty one has its own words."""
+        if answer.turns:
+            return self._dialogue(answer.turns, speaker="assistant", say=self._answer_text)
+        return self._answer_text(answer.text)
+
+    def _answer_text(self, text: str) -> str:
+        if not text.strip():
             return self.empty_answer
-        shown = self._dialogue(answer.turns or answer.text, speaker="assistant")
+        shown = self.text(text)
         if self.empty_answer and shown.strip().casefold() == self.empty_answer.strip().casefold():
-            start = len(shown) - len(shown.lstrip())
-            return shown[: start + 1] + ESCAPE + shown[start + 1 :]
+            after_first = len(shown) - len(shown.lstrip()) + 1
+            return shown[:after_first] + ESCAPE + shown[after_first:]
         return shown
 
-    def _dialogue(self, said: str | Sequence[Turn], *, speaker: str) -> str:
-        """Return plain text as it is, and turns with their roles unless one speaker said it all."""
-        if isinstance(said, str):
-            return self.text(said)
-        if len(said) == 1 and said[0].role == speaker:
-            return self.text(said[0].text)
+    def _dialogue(self, turns: Sequence[Turn], *, speaker: Role, say: Callable[[str], str]) -> str:
+        """Return turns with their roles named, unless one speaker said it all.
+
+        Args:
+            turns: What was said.
+            speaker: Who says what is asked or answered here.
+            say: How the words of ``speaker`` are shown.
+        """
+        said = [
+            (turn.role, say(turn.text) if turn.role == speaker else self.text(turn.text))
+            for turn in turns
+        ]
+        if len(said) == 1 and said[0][0] == speaker:
+            return said[0][1]
         return "\n\n".join(
-            f"{turn.role.capitalize()}: {_HEADING.sub(_escape_heading, self.text(turn.text))}"
-            for turn in said
+            f"{role.capitalize()}: {_HEADING.sub(_escape_heading, text)}" for role, text in said
         )
 
 
