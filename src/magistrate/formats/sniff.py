@@ -9,8 +9,9 @@ from typing import Any
 
 from magistrate.errors import FormatError, InputError
 from magistrate.formats.base import Reader
+from magistrate.formats.columns import FIELDS, plain_name
 from magistrate.formats.samples import SamplesReader
-from magistrate.formats.tabular import FIELDS, TabularReader, plain_name
+from magistrate.formats.tabular import TabularReader
 
 SNIFF_ROWS = 20
 """How many rows decide on the format."""

@@ -3,7 +3,7 @@
 ==============================  ==================================================================
 column                          what it holds
 ==============================  ==================================================================
-``id``                          any id; made from the content where it is missing
+``id``                          any id
 ``question``                    text, or messages ``[{"role": ..., "content": ...}]``
 ``answer1`` .. ``answerN``      the answers to compare (or ``answers``, a list)
 ``answer``                      the answer, where there is one to grade
@@ -24,42 +24,25 @@ Labels of a pair: 1, ``first``, ``A``, ``A>B``, ``answer1``, ``model_a`` and the
 2 and so on for the second; 0, 1.5, ``tie``, ``equal``, ``both`` and the like for a tie; numbers may
 be integers, floats or text. An empty label is none. A label that is none of these is told as a
 notice, and the row is judged without it. A label ``k`` of three or more answers names the best.
+Scores without a label give the label: the higher score is better, equal scores are a tie.
+
+An answer that is null or missing makes the row a bad one; an empty text is an empty answer and is
+judged. Numbers, ``true`` and ``false`` are read as the text that JSON has for them, with a notice.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence, Set
-from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from magistrate.formats.base import Item, Notice, ReadOptions, RowError, Where
-from magistrate.formats.readers.values import as_number, label_text, plain_id, show
-from magistrate.records import Answer, Gold, Preference, Role, Sample, Turn
+from magistrate.formats.columns import Plan, plan_for, squeeze
+from magistrate.formats.labels import read_gold
+from magistrate.formats.readers.values import plain_id, show
+from magistrate.records import Answer, Role, Sample, Turn
 
-FIELDS = (
-    *("id", "question", "answer", "answer1", "answer2", "answers", "reference", "rubric"),
-    *("context", "images", "label", "model", "model1", "model2", "models", "annotator"),
-    *("category", "language", "score", "score1", "score2"),
-)
-"""Column names with a meaning (answers, models and scores go on to any number)."""
-
-_NUMBERED = re.compile(r"(answer|model|score)([1-9]\d*)")
-_SEPARATORS = re.compile(r"[\s_\-]+")
-
-_SIDES = {
-    "first": "1 first a a>b a>>b [[a]] left answer1 answera model1 modela response1 responsea "
-    "output1 outputa assistant1 assistanta",
-    "second": "2 second b b>a b>>a [[b]] right answer2 answerb model2 modelb response2 responseb "
-    "output2 outputb assistant2 assistantb",
-    "tie": "0 1.5 tie tied ties draw equal same a=b c [[c]] both neither tie(bothbad) bothbad",
-}
-LABELS: dict[str, Preference] = {
-    word: cast("Preference", side) for side, words in _SIDES.items() for word in words.split()
-}
-"""What a label of a pair may say, without blanks, underscores and capitals."""
-
+_QUESTION_KEYS = ("question", "question_body", "instruction", "prompt", "text", "turns")
 _ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
@@ -77,7 +60,7 @@ class TabularReader:
     """Reads rows whose columns have the names above, or are mapped to them."""
 
     name = "table"
-    summary = "columns question, answer1, answer2 (answer), reference, label, model1, ..."
+    summary = "columns question, answer1, answer2 (or answer), reference, label, model1, ..."
 
     def matches(self, rows: Sequence[Any], file: str) -> bool:
         """Whether rows have a question and at least one answer under their own names."""
@@ -97,125 +80,133 @@ class TabularReader:
         """
         if not isinstance(row, Mapping):
             raise RowError(f"the row is {show(row)}; an object or table row is needed")
-        cells = _known_cells(row, options.columns)
-        notices: list[Notice] = []
-        answers = _answers(cells, notices)
+        cells = _Cells(row, plan_for(tuple(row), tuple(options.columns.items())))
+        answers = cells.answers()
         sample = Sample(
-            question=_question(cells, row, options.questions, notices),
+            question=cells.question(options.questions),
             answers=answers,
-            reference=_optional_text(cells, "reference", notices),
-            rubric=_optional_text(cells, "rubric", notices),
-            context=_list_of_text(cells, "context"),
-            images=_list_of_text(cells, "images"),
-            gold=_gold(cells, len(answers), notices),
-            category=_optional_text(cells, "category", notices),
-            language=_optional_text(cells, "language", notices),
-            source_id=plain_id(cells["id"]) if cells.get("id") not in (None, "") else None,
-            meta=cells[_REST],
+            reference=cells.optional_text("reference"),
+            rubric=cells.optional_text("rubric"),
+            context=cells.texts("context"),
+            images=cells.texts("images"),
+            gold=read_gold(
+                cells.get("label"),
+                cells.scores(),
+                cells.optional_text("annotator"),
+                len(answers),
+                cells.notices,
+            ),
+            category=cells.optional_text("category"),
+            language=cells.optional_text("language"),
+            source_id=cells.id(),
+            meta={column: row[column] for column in cells.plan.rest},
         )
-        return Item(where, sample, (), tuple(notices))
-
-
-_REST = "\0rest"
-
-
-def _known_cells(row: Mapping[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
-    """Return the row's cells under our names; all others under :data:`_REST`."""
-    names = _our_names(tuple(row), tuple(mapping.items()))
-    cells: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
-    for column, value in row.items():
-        ours = names.get(column)
-        if ours is None:
-            rest[column] = value
-        else:
-            for name in ours:
-                cells[name] = value
-    cells[_REST] = rest
-    return cells
-
-
-@lru_cache(maxsize=256)
-def _our_names(
-    columns: tuple[str, ...], mapping: tuple[tuple[str, str], ...]
-) -> dict[str, tuple[str, ...]]:
-    """Return our names for a file's columns; a mapped name beats one that looks like ours."""
-    names: dict[str, tuple[str, ...]] = {}
-    for ours, column in mapping:
-        names[column] = (*names.get(column, ()), ours)
-    taken = {ours for ours, _ in mapping}
-    for column in columns:
-        own = plain_name(column)
-        if own is not None and own not in taken and column not in names:
-            names[column] = (own,)
-            taken.add(own)
-    return names
-
-
-def plain_name(column: str) -> str | None:
-    """Return our name for a column, None if it has none.
-
-    >>> plain_name("Answer 1"), plain_name("model_2"), plain_name("prompt")
-    ('answer1', 'model2', None)
-    """
-    name = _SEPARATORS.sub("", column).lower()
-    if name == "image":
-        return "images"
-    return name if name in FIELDS or _NUMBERED.fullmatch(name) else None
+        return Item(where, sample, (), tuple(cells.notices))
 
 
 def _has_answers(row: Any, others: Set[str]) -> bool:
     if not isinstance(row, Mapping):
         return False
-    names = {_SEPARATORS.sub("", key).lower(): key for key in row if isinstance(key, str)}
+    names = {squeeze(key): key for key in row if isinstance(key, str)}
     has_list = "answers" in names and isinstance(row[names["answers"]], list | tuple)
     return bool(names.keys() & others) and (has_list or bool(names.keys() & {"answer", "answer1"}))
 
 
-# --- cells -------------------------------------------------------------------------------------
+class _Cells:
+    """The cells of one row by our names, with the notices that they give rise to."""
 
+    def __init__(self, row: Mapping[str, Any], plan: Plan) -> None:
+        self.row = row
+        self.plan = plan
+        self.notices: list[Notice] = []
 
-def _text(value: Any, name: str, notices: list[Notice]) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | int | float):
-        text = json.dumps(value)
-        kind = "true or false" if isinstance(value, bool) else "a number"
-        notices.append(
-            Notice(kind="not-text", message=f"{name} is {kind} in JSON; read as its text")
+    def get(self, name: str) -> Any:
+        column = self.plan.columns.get(name)
+        return None if column is None else self.row[column]
+
+    def optional_text(self, name: str) -> str | None:
+        value = self.get(name)
+        return None if value is None or value == "" else self._text(value, name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return a text or a list of texts as a tuple."""
+        value = self.get(name)
+        if value is None or value == "":
+            return ()
+        values = value if isinstance(value, list | tuple) else [value]
+        if not all(isinstance(part, str) for part in values):
+            raise RowError(f"{name} is {show(value)}; a text or a list of texts is needed")
+        return tuple(values)
+
+    def id(self) -> str | None:
+        return _name(self.get("id"))
+
+    def question(self, questions: Mapping[str, Any]) -> str | tuple[Turn, ...]:
+        value = self.get("question")
+        if value is None and questions:
+            ident = self.get("id")
+            value = question_of(questions, self.row.get("question_id") if ident is None else ident)
+        elif "question" not in self.plan.columns:
+            raise RowError(f"there is no question; the columns are {', '.join(self.row)}")
+        return as_turns(value) if isinstance(value, list) else self._text(value, "question")
+
+    def answers(self) -> tuple[Answer, ...]:
+        texts = self._answer_cells()
+        models = self._model_cells()
+        name = "answer{}" if len(texts) > 1 else "answer"
+        return tuple(
+            Answer(text=self._text(value, name.format(place)), model=_name(models.get(place)))
+            for place, value in enumerate(texts, start=1)
         )
-        return text
-    found = "null" if value is None else show(value)
-    raise RowError(f"{name} is {found}; text is needed (an empty text is an empty answer)")
+
+    def _answer_cells(self) -> list[Any]:
+        numbered = self.plan.answers
+        if numbered:
+            last = numbered[-1][0]
+            if len(numbered) < last:
+                missing = sorted(set(range(1, last)) - {place for place, _ in numbered})
+                raise RowError(f"there is answer{last} but no answer{missing[0]}")
+            values = [self.row[column] for _, column in numbered]
+            # Tables of answers of differing number leave the last cells empty.
+            while len(values) > 2 and values[-1] is None:
+                values.pop()
+            return values
+        many = self.get("answers")
+        if isinstance(many, list | tuple) and many:
+            return list(many)
+        if "answer" not in self.plan.columns:
+            raise RowError("there is no answer: the columns answer1 and answer2, or answer, needed")
+        return [self.get("answer")]
+
+    def _model_cells(self) -> dict[int, Any]:
+        if self.plan.models:
+            return {place: self.row[column] for place, column in self.plan.models}
+        many = self.get("models")
+        if isinstance(many, list | tuple):
+            return dict(enumerate(many, start=1))
+        return {1: self.get("model")}
+
+    def scores(self) -> list[tuple[int, Any]]:
+        if self.plan.scores:
+            return [(place, self.row[column]) for place, column in self.plan.scores]
+        return [(1, self.get("score"))]
+
+    def _text(self, value: Any, name: str) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool | int | float):
+            kind = "true or false" if isinstance(value, bool) else "a number"
+            message = f"{name} is {kind} in JSON; read as its text"
+            self.notices.append(Notice(kind="not-text", message=message))
+            return json.dumps(value)
+        raise RowError(f"{name} is {show(value)}; text is needed (an empty text is judged as such)")
 
 
-def _optional_text(cells: Mapping[str, Any], name: str, notices: list[Notice]) -> str | None:
-    value = cells.get(name)
-    return None if value is None or value == "" else _text(value, name, notices)
-
-
-def _list_of_text(cells: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    value = cells.get(name)
+def _name(value: Any) -> str | None:
+    """Return an id or a model's name as text; an empty one is none."""
     if value is None or value == "":
-        return ()
-    values = value if isinstance(value, list | tuple) else [value]
-    if not all(isinstance(part, str) for part in values):
-        raise RowError(f"{name} is {show(value)}; a text or a list of texts is needed")
-    return tuple(values)
-
-
-def _question(
-    cells: Mapping[str, Any],
-    row: Mapping[str, Any],
-    questions: Mapping[str, Any],
-    notices: list[Notice],
-) -> str | tuple[Turn, ...]:
-    value = cells.get("question")
-    if value is None and questions:
-        value = question_of(questions, cells.get("id", row.get("question_id")))
-    if "question" not in cells and value is None:
-        raise RowError(f"there is no question; the columns are {', '.join(map(str, row))}")
-    return as_turns(value) if isinstance(value, list) else _text(value, "question", notices)
+        return None
+    return value if isinstance(value, str) else plain_id(value)
 
 
 def question_of(questions: Mapping[str, Any], ident: Any) -> Any:
@@ -227,12 +218,10 @@ def question_of(questions: Mapping[str, Any], ident: Any) -> Any:
     record = questions.get(plain_id(ident)) if ident is not None else None
     if record is None:
         raise RowError(f"the file of questions has no id {show(ident)}")
-    for key in ("question", "question_body", "instruction", "prompt", "text", "turns"):
+    for key in _QUESTION_KEYS:
         if record.get(key):
             value = record[key]
-            if key == "turns" and len(value) == 1:
-                return value[0]
-            return value
+            return value[0] if key == "turns" and len(value) == 1 else value
     raise RowError(f"question {show(ident)} has no text; its fields are {', '.join(record)}")
 
 
@@ -240,7 +229,7 @@ def as_turns(messages: Sequence[Any]) -> tuple[Turn, ...]:
     """Return chat messages as turns.
 
     Raises:
-        RowError: A message has no role and text, or an unknown role.
+        RowError: There are none, or a message has no text or an unknown role.
     """
     turns = []
     for message in messages:
@@ -254,114 +243,3 @@ def as_turns(messages: Sequence[Any]) -> tuple[Turn, ...]:
     if not turns:
         raise RowError("the list of messages is empty")
     return tuple(turns)
-
-
-def _answers(cells: Mapping[str, Any], notices: list[Notice]) -> tuple[Answer, ...]:
-    texts = _numbered(cells, "answer")
-    models = _numbered(cells, "model")
-    if not texts:
-        raise RowError("there is no answer: needed are the columns answer1 and answer2, or answer")
-    answers = []
-    for place in range(1, max(texts) + 1):
-        if place not in texts:
-            raise RowError(f"answer{place} is missing between answer1 and answer{max(texts)}")
-        value, model = texts[place], models.get(place)
-        name = f"answer{place}" if len(texts) > 1 else "answer"
-        answers.append(
-            Answer(
-                text=_text(value, name, notices),
-                model=plain_id(model) if model not in (None, "") else None,
-            )
-        )
-    return tuple(answers)
-
-
-def _numbered(cells: Mapping[str, Any], stem: str) -> dict[int, Any]:
-    """Return the values of ``stem1``, ``stem2``, ... (or the list ``stems``, or ``stem``)."""
-    found = {int(key[len(stem) :]): cells[key] for key in cells if _place(key, stem)}
-    if found:
-        # Tables of answers of differing number leave the last cells empty.
-        while len(found) > 2 and found[max(found)] is None:
-            del found[max(found)]
-        return found
-    many = cells.get(stem + "s")
-    if isinstance(many, list | tuple):
-        return dict(enumerate(many, start=1))
-    return {1: cells[stem]} if stem in cells else {}
-
-
-def _place(key: str, stem: str) -> bool:
-    match = _NUMBERED.fullmatch(key)
-    return match is not None and match[1] == stem
-
-
-# --- gold --------------------------------------------------------------------------------------
-
-
-def _gold(cells: Mapping[str, Any], answers: int, notices: list[Notice]) -> tuple[Gold, ...]:
-    scores = _scores(cells, answers)
-    label = cells.get("label")
-    has_label = label is not None and not (isinstance(label, str) and not label.strip())
-    annotator = _optional_text(cells, "annotator", notices)
-    if not has_label and scores is None:
-        return ()
-    preference = ranking = name = None
-    if has_label:
-        if answers == 1:
-            name = plain_id(label)
-        elif answers == 2:
-            preference = read_label(label)
-        else:
-            ranking = _best_of(label, answers)
-        if name is None and preference is None and ranking is None:
-            notices.append(
-                Notice(
-                    kind="unknown-label",
-                    message=f"label {show(label)} says nothing here, so it is left out; known: "
-                    "1, 2, tie (also 0, 1.5, first, second, A, B)",
-                )
-            )
-    if preference is None and scores is not None and answers == 2 and not has_label:
-        preference = _higher(scores)
-    if preference is None and ranking is None and name is None and scores is None:
-        return ()
-    gold = Gold(
-        annotator=annotator, preference=preference, ranking=ranking, scores=scores, label=name
-    )
-    return (gold,)
-
-
-def read_label(label: Any) -> Preference | None:
-    """Return what a label of a pair means, None if it is not known.
-
-    >>> read_label(1), read_label("2.0"), read_label(1.5), read_label("Tie (bothbad)")
-    ('first', 'second', 'tie', 'tie')
-    >>> read_label("model_a"), read_label("maybe") is None
-    ('first', True)
-    """
-    text = label_text(label)
-    if text is None or text.startswith("-"):
-        return None
-    return LABELS.get(_SEPARATORS.sub("", text))
-
-
-def _best_of(label: Any, answers: int) -> tuple[int, ...] | None:
-    text = label_text(label) or ""
-    if not text.isdecimal() or not 1 <= int(text) <= answers:
-        return None
-    return tuple(1 if place == int(text) else 2 for place in range(1, answers + 1))
-
-
-def _scores(cells: Mapping[str, Any], answers: int) -> tuple[float, ...] | None:
-    found = {p: v for p, v in _numbered(cells, "score").items() if v is not None and v != ""}
-    if not found:
-        return None
-    if set(found) != set(range(1, answers + 1)):
-        raise RowError(f"{len(found)} scores for {answers} answers; all or none are needed")
-    return tuple(as_number(found[place], f"score{place}") for place in sorted(found))
-
-
-def _higher(scores: tuple[float, ...]) -> Preference:
-    if scores[0] == scores[1]:
-        return "tie"
-    return "first" if scores[0] > scores[1] else "second"

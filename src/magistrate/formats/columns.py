@@ -1,0 +1,84 @@
+"""Which column of a table holds what: by its own name, or by what ``--columns`` says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+FIELDS = (
+    *("id", "question", "answer", "answer1", "answer2", "answers", "reference", "rubric"),
+    *("context", "images", "label", "model", "model1", "model2", "models", "annotator"),
+    *("category", "language", "score", "score1", "score2"),
+)
+"""Column names with a meaning (answers, models and scores go on to any number)."""
+
+_ALIASES = {"image": "images"}
+_NUMBERED = re.compile(r"(answer|model|score)([1-9]\d{0,3})")
+_SEPARATORS = re.compile(r"[\s_\-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The columns of one table by what they hold."""
+
+    columns: Mapping[str, str]
+    """Our field name to the column's name."""
+    answers: tuple[tuple[int, str], ...]
+    """Places (from 1) and columns of the numbered answers, in order."""
+    models: tuple[tuple[int, str], ...]
+    scores: tuple[tuple[int, str], ...]
+    rest: tuple[str, ...]
+    """Columns without a meaning to us."""
+
+
+def squeeze(name: str) -> str:
+    """Return a name without capitals, blanks, hyphens and underscores."""
+    return _SEPARATORS.sub("", name).lower()
+
+
+def plain_name(column: str) -> str | None:
+    """Return our name for a column, None if it has none.
+
+    >>> plain_name("Answer 1"), plain_name("model_2"), plain_name("prompt")
+    ('answer1', 'model2', None)
+    """
+    name = squeeze(column)
+    name = _ALIASES.get(name, name)
+    return name if name in FIELDS or _NUMBERED.fullmatch(name) else None
+
+
+@lru_cache(maxsize=256)
+def plan_for(columns: tuple[str, ...], mapping: tuple[tuple[str, str], ...]) -> Plan:
+    """Return the plan of a table; a mapped name beats one that looks like ours.
+
+    Args:
+        columns: The table's column names.
+        mapping: Our field name and the column's name; columns that do not exist are passed over.
+    """
+    there = set(columns)
+    names = {ours: column for ours, column in mapping if column in there}
+    mapped = {ours for ours, _ in mapping}
+    used = {column for _, column in mapping}
+    for column in columns:
+        own = plain_name(column)
+        if own is not None and own not in mapped and column not in used:
+            names.setdefault(own, column)
+            used.add(column)
+    return Plan(
+        columns=names,
+        answers=_numbered(names, "answer"),
+        models=_numbered(names, "model"),
+        scores=_numbered(names, "score"),
+        rest=tuple(column for column in columns if column not in used),
+    )
+
+
+def _numbered(names: Mapping[str, str], stem: str) -> tuple[tuple[int, str], ...]:
+    found = []
+    for name, column in names.items():
+        match = _NUMBERED.fullmatch(name)
+        if match and match[1] == stem:
+            found.append((int(match[2]), column))
+    return tuple(sorted(found))
