@@ -141,7 +141,7 @@ def test_neutralising_twice_is_neutralising_once(text: str) -> None:
     assert neutralise(once, MARKERS) == once
 
 
-@given(text=st.text(st.characters(exclude_characters="<＜\x00")))
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<＜\x00")))
 def test_text_without_a_first_character_of_markers_is_untouched(text: str) -> None:
     assert readable(text) == text
     assert neutralise(text, MARKERS) == text

@@ -35,8 +35,9 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 )
-_GAP = rf"[\s{_INVISIBLE}]*"
-_CONNECTOR = rf"[\s_\-{_INVISIBLE}]*"
+# Possessive, so that a long run of blanks is read once.
+_GAP = rf"[\s{_INVISIBLE}]*+"
+_CONNECTOR = rf"[\s_\-{_INVISIBLE}]*+"
 _FULL_WIDTH_OFFSET = 0xFEE0
 _HEADING = re.compile(
     r"^([^\S\n]*)(?=(?:user|assistant|system)\s*[:：])", re.IGNORECASE | re.MULTILINE
@@ -68,7 +69,14 @@ def marker_pattern(markers: tuple[str, ...]) -> re.Pattern[str] | None:
     """
     if not markers:
         return None
-    return re.compile("|".join(_one_marker(marker) for marker in markers), re.IGNORECASE)
+    rests: dict[str, list[str]] = {}
+    for marker in markers:
+        first, rest = _one_marker(marker)
+        rests.setdefault(first, []).append(rest)
+    # One set of first characters at the front: the search skips all other text at full speed.
+    anywhere = "".join(rests)
+    branches = (f"(?<=[{first}])(?=(?i:{'|'.join(rest)}))" for first, rest in rests.items())
+    return re.compile(f"[{anywhere}](?:{'|'.join(branches)})")
 
 
 def neutralise(text: str, markers: tuple[str, ...]) -> str:
@@ -142,23 +150,25 @@ def _escape_heading(found: re.Match[str]) -> str:
     return found[1] + ESCAPE
 
 
-def _one_marker(marker: str) -> str:
+def _one_marker(marker: str) -> tuple[str, str]:
+    """Return the characters that may begin the marker, and a pattern for what follows them."""
     pieces: list[str] = []
-    for piece in re.split(r"(\{n\}|[\s_\-]+)", marker):
+    for piece in re.split(r"(\{n\}|[\s_\-]+)", marker[1:]):
         if piece == ANY_NUMBER:
             pieces.append(r"\d+")
         elif piece and not piece.strip("_- \t\n"):
             pieces.append(_CONNECTOR)
         else:
-            pieces.extend(_one_character(character) for character in piece)
+            pieces.extend(f"[{_forms(character)}]" for character in piece)
     rest = ""
-    for before, piece in itertools.pairwise(pieces):
-        # A connector swallows blanks itself: no gap beside it, lest two loops compete for a run.
+    for before, piece in itertools.pairwise(["", *pieces]):
+        # A connector takes in blanks itself, so no gap stands beside it.
         rest += piece if _CONNECTOR in (before, piece) else _GAP + piece
-    return f"{pieces[0]}(?={rest})"
+    return _forms(marker[0]), rest
 
 
-def _one_character(character: str) -> str:
-    if "!" <= character <= "~":
-        return f"[{re.escape(character)}{chr(ord(character) + _FULL_WIDTH_OFFSET)}]"
-    return re.escape(character)
+def _forms(character: str) -> str:
+    """Return the forms of a character, for a character set: both cases, full width."""
+    forms = {character, character.lower(), character.upper()}
+    forms |= {chr(ord(c) + _FULL_WIDTH_OFFSET) for c in forms if "!" <= c <= "~"}
+    return "".join(re.escape(c) for c in sorted(forms) if len(c) == 1)
