@@ -14,6 +14,8 @@ FIELDS = (
 )
 """Column names with a meaning (answers, models and scores go on to any number)."""
 
+_OPTIONAL_TEXTS = ("reference", "rubric", "category", "language")
+_LISTS = ("context", "images")
 _ALIASES = {"image": "images"}
 _NUMBERED = re.compile(r"(answer|model|score)([1-9]\d{0,3})")
 _SEPARATORS = re.compile(r"[\s_\-]+")
@@ -29,6 +31,10 @@ class Plan:
     """Places (from 1) and columns of the numbered answers, in order."""
     models: tuple[tuple[int, str], ...]
     scores: tuple[tuple[int, str], ...]
+    texts: tuple[tuple[str, str], ...]
+    """Our name and the column of each optional text that goes into the sample as it stands."""
+    lists: tuple[tuple[str, str], ...]
+    """The same for what may be a text or a list of texts."""
     rest: tuple[str, ...]
     """Columns without a meaning to us."""
 
@@ -71,6 +77,8 @@ def plan_for(columns: tuple[str, ...], mapping: tuple[tuple[str, str], ...]) -> 
         answers=_numbered(names, "answer"),
         models=_numbered(names, "model"),
         scores=_numbered(names, "score"),
+        texts=tuple((n, names[n]) for n in _OPTIONAL_TEXTS if n in names),
+        lists=tuple((n, names[n]) for n in _LISTS if n in names),
         rest=tuple(column for column in columns if column not in used),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from magistrate.formats.base import Notice, RowError
@@ -31,6 +32,11 @@ def read_label(label: Any) -> Preference | None:
     >>> read_label("model_a"), read_label("maybe") is None
     ('first', True)
     """
+    return _known(label) if isinstance(label, str | int | float) else None
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _known(label: str | int | float) -> Preference | None:
     text = label_text(label)
     # In some codings -1 is the second answer, in others an unreadable verdict: no guess is made.
     if text is None or text.startswith("-"):

@@ -40,7 +40,7 @@ from magistrate.formats.base import Item, Notice, ReadOptions, RowError, Where
 from magistrate.formats.columns import Plan, plan_for, squeeze
 from magistrate.formats.labels import read_gold
 from magistrate.formats.readers.values import plain_id, show
-from magistrate.records import Answer, Role, Sample, Turn
+from magistrate.records import Answer, Gold, Role, Sample, Turn
 
 _QUESTION_KEYS = ("question", "question_body", "instruction", "prompt", "text", "turns")
 _ROLES: dict[str, Role] = {
@@ -85,21 +85,10 @@ class TabularReader:
         sample = Sample(
             question=cells.question(options.questions),
             answers=answers,
-            reference=cells.optional_text("reference"),
-            rubric=cells.optional_text("rubric"),
-            context=cells.texts("context"),
-            images=cells.texts("images"),
-            gold=read_gold(
-                cells.get("label"),
-                cells.scores(),
-                cells.optional_text("annotator"),
-                len(answers),
-                cells.notices,
-            ),
-            category=cells.optional_text("category"),
-            language=cells.optional_text("language"),
+            gold=cells.gold(len(answers)),
             source_id=cells.id(),
             meta={column: row[column] for column in cells.plan.rest},
+            **cells.optional(),
         )
         return Item(where, sample, (), tuple(cells.notices))
 
@@ -128,15 +117,22 @@ class _Cells:
         value = self.get(name)
         return None if value is None or value == "" else self._text(value, name)
 
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a text or a list of texts as a tuple."""
-        value = self.get(name)
-        if value is None or value == "":
-            return ()
-        values = value if isinstance(value, list | tuple) else [value]
-        if not all(isinstance(part, str) for part in values):
-            raise RowError(f"{name} is {show(value)}; a text or a list of texts is needed")
-        return tuple(values)
+    def optional(self) -> dict[str, Any]:
+        """Return the optional fields of a sample that have a value."""
+        found: dict[str, Any] = {}
+        for name, column in self.plan.texts:
+            value = self.row[column]
+            if value is not None and value != "":
+                found[name] = self._text(value, name)
+        for name, column in self.plan.lists:
+            value = self.row[column]
+            if value is not None and value != "":
+                found[name] = _texts(value, name)
+        return found
+
+    def gold(self, answers: int) -> tuple[Gold, ...]:
+        annotator = self.optional_text("annotator")
+        return read_gold(self.get("label"), self.scores(), annotator, answers, self.notices)
 
     def id(self) -> str | None:
         return _name(self.get("id"))
@@ -189,7 +185,8 @@ class _Cells:
     def scores(self) -> list[tuple[int, Any]]:
         if self.plan.scores:
             return [(place, self.row[column]) for place, column in self.plan.scores]
-        return [(1, self.get("score"))]
+        value = self.get("score")
+        return [] if value is None else [(1, value)]
 
     def _text(self, value: Any, name: str) -> str:
         if isinstance(value, str):
@@ -202,11 +199,21 @@ class _Cells:
         raise RowError(f"{name} is {show(value)}; text is needed (an empty text is judged as such)")
 
 
+def _texts(value: Any, name: str) -> tuple[str, ...]:
+    """Return a text or a list of texts as a tuple."""
+    values = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(part, str) for part in values):
+        raise RowError(f"{name} is {show(value)}; a text or a list of texts is needed")
+    return tuple(values)
+
+
 def _name(value: Any) -> str | None:
     """Return an id or a model's name as text; an empty one is none."""
     if value is None or value == "":
         return None
-    return value if isinstance(value, str) else plain_id(value)
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else plain_id(value)
 
 
 def question_of(questions: Mapping[str, Any], ident: Any) -> Any:
