@@ -57,7 +57,7 @@ class Fields:
         """
         if isinstance(self.row, Mapping) and key not in self.row:
             raise RowError(f"'{key}' is missing; text is needed")
-        return self.as_text(self.get(key), key)
+        return self.as_text(self.get(key), f"'{key}'")
 
     def optional_text(self, key: str) -> str | None:
         """Return a text field, None where it is missing or null."""
@@ -191,7 +191,7 @@ class RowReader:
         """
         if self.keys and not isinstance(row, Mapping):
             needed = ", ".join(self.keys)
-            raise RowError(f"the row is {show(row)}; {self.name} needs an object with {needed}")
+            raise RowError(f"the row is {show(row)}; an object with {needed} is needed")
         try:
             return self.parse(Fields(row, where, options, self.name))
         except ValidationError as error:
