@@ -252,13 +252,15 @@ class Scanner:
     def _fill(self) -> bool:
         if self._ended:
             return False
-        left = self._data[self._at :]
+        left = len(self._data) - self._at
         # As much again as is there, so that rescanning a long value costs at most twice its length.
-        block = self._stream.read(max(_CHUNK, len(left)))
-        self._ended = not block
-        self._data = left + block
+        block = self._stream.read(max(_CHUNK, left))
+        if not block:
+            self._ended = True
+            return False
+        self._data = self._data[self._at :] + block
         self._at = 0
-        return not self._ended
+        return True
 
 
 def value_end(data: bytes, at: int) -> int:
@@ -299,7 +301,10 @@ def read_values(stream: IO[bytes], context: FileContext) -> Iterator[Row | BadRo
     yield from _read_elements(Scanner(stream), context, b"")
 
 
-def _read_elements(scanner: Scanner, context: FileContext, close: bytes) -> Iterator[Row | BadRow]:
+def _read_elements(
+    scanner: Scanner, context: FileContext, close: bytes, *, whole: bool = True
+) -> Iterator[Row | BadRow]:
+    """Read values up to ``close``, which ends the file if they are the whole of it."""
     start: re.Pattern[bytes] | None = None
     number = 0
     while (byte := scanner.peek(b" \t\r\n,\0\x1e")) and byte != close:
@@ -321,7 +326,7 @@ def _read_elements(scanner: Scanner, context: FileContext, close: bytes) -> Iter
         start = start or _row_start(data)
         yield Row(number, value)
     if close:
-        _note_end(scanner, context, number, closed=byte == close)
+        _note_end(scanner, context, number, closed=byte == close, whole=whole)
 
 
 def _row_start(data: bytes) -> re.Pattern[bytes] | None:
@@ -337,7 +342,9 @@ def _endless(close: bytes) -> str:
     )
 
 
-def _note_end(scanner: Scanner, context: FileContext, number: int, *, closed: bool) -> None:
+def _note_end(
+    scanner: Scanner, context: FileContext, number: int, *, closed: bool, whole: bool
+) -> None:
     if not closed:
         context.log.add(
             "cut-off",
@@ -346,7 +353,7 @@ def _note_end(scanner: Scanner, context: FileContext, number: int, *, closed: bo
         )
         return
     scanner.step()
-    if scanner.peek(b" \t\r\n\0"):
+    if whole and scanner.peek(b" \t\r\n\0"):
         context.log.add(
             "trailing", "what follows the closing bracket was not read", file=context.file
         )
@@ -382,15 +389,15 @@ def read_keyed(stream: IO[bytes], context: FileContext) -> Iterator[Row | BadRow
         yield Row(number, {KEY_FIELD: name, **row})
 
 
-def read_wrapped(stream: IO[bytes], context: FileContext) -> Iterator[Row | BadRow]:
-    """Read the array of rows inside an object such as ``{"data": [...]}``."""
+def read_wrapped(stream: IO[bytes], context: FileContext, name: str) -> Iterator[Row | BadRow]:
+    """Read the array of rows under ``name`` inside an object such as ``{"data": [...]}``."""
     scanner = Scanner(stream)
     scanner.peek()
     scanner.step()
-    while (byte := scanner.peek(b" \t\r\n,:")) and byte != b"}":
-        if byte == b"[":
+    while scanner.peek(b" \t\r\n,") == b'"':
+        key = scanner.value()
+        if scanner.peek(b" \t\r\n:") == b"[" and key == json.dumps(name).encode():
             scanner.step()
-            yield from _read_elements(scanner, context, b"]")
+            yield from _read_elements(scanner, context, b"]", whole=False)
             return
-        if scanner.value() is None:
-            return
+        scanner.value()

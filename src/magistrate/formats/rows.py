@@ -136,13 +136,7 @@ def _object_arrangement(head: bytes) -> tuple[Container, _RowReader]:
     """Tell a table of rows by key from rows that are objects over several lines."""
     end = jsonrows.value_end(head, 0)
     if end < 0:
-        key = jsonrows.value_end(head, head.find(b'"')) if b'"' in head else -1
-        value = head[key:].lstrip(b" \t\r\n:")[:1] if key > 0 else b""
-        if value == b"{":
-            return "json object", jsonrows.read_keyed
-        if value == b"[":
-            return "json object", jsonrows.read_wrapped
-        return "json values", jsonrows.read_values
+        return _large_object(head)
     if head[end:].strip(b" \t\r\n\0"):
         return "json values", jsonrows.read_values
     try:
@@ -152,13 +146,31 @@ def _object_arrangement(head: bytes) -> tuple[Container, _RowReader]:
     return _single_object(whole)
 
 
+def _large_object(head: bytes) -> tuple[Container, _RowReader]:
+    """Decide by the value that the window cuts: the ones before it are small."""
+    at = 1
+    while (quote := head.find(b'"', at)) >= 0 and (key_end := jsonrows.value_end(head, quote)) > 0:
+        value = len(head) - len(head[key_end:].lstrip(b" \t\r\n:"))
+        end = jsonrows.value_end(head, value)
+        if 0 < end < len(head):
+            at = end
+            continue
+        name = decode(head[quote + 1 : key_end - 1])[0]
+        if head[value : value + 1] == b"{":
+            return "json object", jsonrows.read_keyed
+        if head[value : value + 1] == b"[" and name.lower() in WRAPPERS:
+            return "json object", partial(jsonrows.read_wrapped, name=name)
+        break
+    return "json values", jsonrows.read_values
+
+
 def _single_object(whole: dict[str, Any]) -> tuple[Container, _RowReader]:
     values = list(whole.values())
     if values and all(isinstance(value, dict) for value in values):
         return "json object", jsonrows.read_keyed
     tables = [key for key, value in whole.items() if _is_table(value)]
     if len(tables) == 1 and tables[0].lower() in WRAPPERS:
-        return "json object", partial(_read_wrapped, name=tables[0])
+        return "json object", partial(jsonrows.read_wrapped, name=tables[0])
     is_row = any(word in key.lower() for key in whole for word in _ROW_WORDS)
     if len(values) > 1 and not is_row and all(isinstance(value, str) for value in values):
         return "json object", jsonrows.read_keyed
@@ -167,13 +179,6 @@ def _single_object(whole: dict[str, Any]) -> tuple[Container, _RowReader]:
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
-
-
-def _read_wrapped(stream: IO[bytes], context: FileContext, name: str) -> Iterator[Row | BadRow]:
-    """Read the rows of a small object that keeps them under ``name``."""
-    whole = jsonrows.parse(stream.read(), context, 1)
-    for number, value in enumerate(whole[name], start=1):
-        yield Row(number, value)
 
 
 def _read_parquet(path: Path, name: str) -> Iterator[Row]:
