@@ -90,7 +90,10 @@ def test_labels_without_any_decision_give_no_value() -> None:
 
 def test_equal_confidence_does_not_follow_the_sequence_in_the_file() -> None:
     judged = [
-        (pair("first", question=str(i)), says("first" if i < 10 else "second", 0.5))
+        (
+            pair("first", question=str(i)),
+            says("first" if i < 10 else "second", 0.5).model_copy(update={"sample_id": str(i)}),
+        )
         for i in range(20)
     ]
     there, back = measure_agreement(judged), measure_agreement(reversed(judged))

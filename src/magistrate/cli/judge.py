@@ -66,7 +66,10 @@ def judge(
     join: JoinOption = None,
     order: Annotated[
         Order,
-        typer.Option(help="Show the answers in both orders, or as given at half the cost."),
+        typer.Option(
+            metavar="both|given",
+            help="Show the answers in both orders, or as given at half the cost.",
+        ),
     ] = Order.both,
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Read each order N times.")] = 1,
     limit: LimitOption = None,

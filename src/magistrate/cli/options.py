@@ -32,7 +32,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Read the files as this format instead of recognising it.",
+        help="Read the files as this format instead of recognising it; a wrong name lists all.",
         show_default=False,
     ),
 ]
@@ -66,6 +66,7 @@ LimitOption = Annotated[
 JoinOption = Annotated[
     Join | None,
     typer.Option(
+        metavar="pairs|nway|off",
         help="Join files of single answers into pairs (the default), into samples of all their "
         "answers, or not at all.",
         show_default=False,

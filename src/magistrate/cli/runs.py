@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List, show and check run folders.", rich_markup_mode=None)
 
+_MAKE_A_RUN = "magistrate judge examples/pairs.jsonl --judge mini --out runs/first"
+
 ROWS_IN_JSON = 1_000
 """How many bad rows a run's JSON holds; all are in the run folder."""
 
@@ -78,7 +80,7 @@ def list_runs(
     )
 
 
-@app.command("show", epilog=example("magistrate runs show runs/first"))
+@app.command("show", epilog=example(_MAKE_A_RUN, "magistrate runs show runs/first"))
 def show_run(
     run_folder: RunArgument, as_json: JsonOption = False, quiet: QuietOption = False
 ) -> None:
@@ -101,7 +103,7 @@ def show_run(
         )
 
 
-@app.command("verify", epilog=example("magistrate runs verify runs/first"))
+@app.command("verify", epilog=example(_MAKE_A_RUN, "magistrate runs verify runs/first"))
 def verify(
     run_folder: RunArgument,
     repair: Annotated[

@@ -92,7 +92,7 @@ class AgreementCounter:
         self._longer.append(longer_code(sample))
         self._confidence.append(confidence if confidence is not None else float("nan"))
         self._cluster.append(question_cluster(sample))
-        self._id.append(hash64(sample.id))
+        self._id.append(hash64(decision.sample_id))
 
     def result(self) -> Agreement | None:
         """Return the agreement; None when no pair is labelled."""

@@ -79,7 +79,9 @@ class WinCounter:
         return tuple(sorted(results, key=_place))
 
     def _tally(self, name: str) -> _Tally:
-        return self._tallies.setdefault(name, _Tally())
+        if name not in self._tallies:
+            self._tallies[name] = _Tally()
+        return self._tallies[name]
 
 
 def count_wins(judged: Iterable[tuple[Sample, Decision]]) -> tuple[ModelResult, ...]:

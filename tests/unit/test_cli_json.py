@@ -1,0 +1,146 @@
+"""The keys of ``--json``: locked here, described in ``docs/json.md``."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from magistrate.cli.main import main
+
+RATE = {"value", "n", "low", "high"}
+RUN = {
+    "run", "judge", "family", "state", "inputs", "samples", "bad_rows", "bad", "notices",
+    "decisions", "pending", "not_ok", "judgments", "failures", "truncated", "models",
+    "consistency", "agreement", "seconds", "samples_per_second", "usage", "cost",
+}  # fmt: skip
+KEYS: dict[tuple[str, ...], set[str]] = {
+    ("judge", "examples/broken.jsonl", "--judge", "scripted:longer", "--out", "runs/a"): RUN
+    | {"already_judged", "judged_now"},
+    ("runs", "show", "runs/a"): RUN,
+    ("runs", "list"): {"folder", "runs", "unreadable"},
+    ("runs", "verify", "runs/a"): {
+        "run", "ok", "samples", "judgments", "missing", "failures", "findings", "findings_count",
+        "notes", "repaired_lines",
+    },
+    ("inspect", "examples/broken.jsonl"): {
+        "files", "format", "containers", "joined", "rows", "bad", "bad_count", "notices",
+        "samples", "judgments", "labels", "annotators", "classes", "with_scores", "models",
+        "categories", "languages", "judges", "statuses", "answers_per_sample",
+        "question_characters", "answer_characters", "empty_answers", "duplicate_ids",
+        "duplicate_texts", "fields",
+    },
+    ("convert", "examples/broken.jsonl", "out.csv"): {
+        "input_format", "rows", "bad", "bad_count", "notices", "output", "to", "written",
+        "skipped", "skipped_count",
+    },
+    ("judges", "list"): {"judges", "engines"},
+    ("judges", "show", "scripted:longer"): {"name", "version", "engine", "folder", "card", "spec"},
+    ("families", "list"): {"families", "broken"},
+    ("families", "show", "pair"): {
+        "name", "version", "description", "min_answers", "max_answers", "reads_alone",
+        "prompt_hash", "verdict", "messages",
+    },
+}  # fmt: skip
+
+BY_NAME = {"decisions", "judgments", "containers", "labels", "annotators", "classes", "models"} | {
+    "categories", "languages", "judges", "statuses", "answers_per_sample", "fields", "engines",
+    "spec",
+}  # fmt: skip
+"""Objects whose keys are data or are described elsewhere."""
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], str]:
+    """Return what every command prints, run one after the other in one folder."""
+    folder = tmp_path_factory.mktemp("cli")
+    shutil.copytree(Path(__file__).parents[2] / "examples", folder / "examples")
+    results = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for command in KEYS:
+            with Capture() as capture:
+                assert main([*command, "--json"]) == 0
+            results[command] = capture.text
+    return results
+
+
+class Capture:
+    """Takes standard output; a module's fixture cannot use pytest's own."""
+
+    def __enter__(self) -> Capture:
+        import contextlib
+        import io
+
+        self._buffer = io.StringIO()
+        self._redirect = contextlib.redirect_stdout(self._buffer)
+        self._redirect.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._redirect.__exit__(None, None, None)
+        self.text = self._buffer.getvalue()
+
+
+@pytest.mark.parametrize("command", KEYS, ids=" ".join)
+def test_keys_are_locked(outputs: dict[tuple[str, ...], str], command: tuple[str, ...]) -> None:
+    text = outputs[command]
+    assert text.isascii()
+    assert set(json.loads(text)) == KEYS[command]
+
+
+@pytest.mark.parametrize("command", KEYS, ids=" ".join)
+def test_every_key_is_described(
+    outputs: dict[tuple[str, ...], str], command: tuple[str, ...], repo: Path
+) -> None:
+    described = set(re.findall(r"`(\w+)`", (repo / "docs/json.md").read_text("utf-8")))
+    assert set(keys_of(json.loads(outputs[command]))) - described == set()
+
+
+@pytest.mark.parametrize("command", KEYS, ids=" ".join)
+def test_every_rate_has_its_four_keys_and_no_nan(
+    outputs: dict[tuple[str, ...], str], command: tuple[str, ...]
+) -> None:
+    def no_constants(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    value = json.loads(outputs[command], parse_constant=no_constants)
+    for found in objects_of(value):
+        if "low" in found and "n" in found:
+            assert set(found) == RATE
+            if found["low"] is not None:
+                assert found["low"] <= found["value"] <= found["high"]
+
+
+def test_rates_stand_where_they_should(outputs: dict[tuple[str, ...], str]) -> None:
+    view = json.loads(outputs["runs", "show", "runs/a"])
+    rates = [view["not_ok"], view["models"][0]["win_rate"], view["consistency"]["toward_second"]]
+    rates += [view["agreement"]["three_class"][who] for who in ("judge", "longer_wins", "random")]
+    assert all(set(rate) == RATE for rate in rates)
+
+
+def objects_of(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from objects_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from objects_of(inner)
+
+
+def keys_of(value: Any) -> Iterator[str]:
+    """Yield the keys of a value that are not data."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from keys_of(inner)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            if not (key in BY_NAME and isinstance(inner, dict)):
+                yield from keys_of(inner)
