@@ -78,7 +78,8 @@ class MissingExtraError(EngineError):
     def __init__(self, package: str, extra: str) -> None:
         """Name the package and the extra of magistrate that brings it."""
         super().__init__(
-            f"the package '{package}' is not installed; needed here: pip install 'magistrate[{extra}]'"
+            f"the package '{package}' is not installed; needed here: "
+            f"pip install 'magistrate[{extra}]'"
         )
 
 

@@ -81,7 +81,7 @@ class Completion:
     """Scalar output of a scoring head; None for models that write."""
     finish_reason: FinishReason = "stop"
     logprobs: tuple[TokenLogprob, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     cost: float = 0.0
     seconds: float = 0.0
     """The request's share of its batch's wall time."""
