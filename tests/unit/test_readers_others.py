@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from readers_help import judgments, read, sample, sniffed
 
 from magistrate.formats.base import RowError
 from magistrate.formats.readers import all_readers
+from magistrate.formats.sniff import known_readers
 
 RUBRIC = (
     "###Task Description:\nDo.\n\n###The instruction to evaluate:\nSay hi.\n\n"
@@ -209,3 +212,9 @@ def test_meta_holds_nothing_that_a_judge_sees() -> None:
     one = sample("llmbar", row, file="Natural/dataset.json")
     assert one.meta == {"subset": "Natural"}
     assert one.text_id == sample("llmbar", row, file="x.json").text_id
+
+
+def test_every_format_is_documented(repo: Path) -> None:
+    text = (repo / "docs" / "formats.md").read_text("utf-8")
+    documented = re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE)
+    assert sorted(documented) == sorted(reader.name for reader in known_readers())

@@ -58,9 +58,12 @@ def _turn(f: Fields, message: Mapping[str, Any], name: str) -> Turn:
 
 
 def _part(f: Fields, part: Any, name: str) -> str:
-    """Return the text of one part of a message; pictures leave no text."""
+    """Return the text of one part of a message; pictures are left out, and told."""
     if isinstance(part, Mapping):
-        return f.as_text(part["text"], name) if isinstance(part.get("text"), str) else ""
+        if isinstance(part.get("text"), str):
+            return f.as_text(part["text"], name)
+        f.notice("not-text", "a message has a part that is no text (a picture?); it is left out")
+        return ""
     return f.as_text(part, name)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from magistrate.formats.base import RowError
-from magistrate.records import Answer, Gold, Preference, Status
+from magistrate.records import Answer, Gold, Preference
 
 T = TypeVar("T")
 
@@ -157,11 +157,6 @@ def last_rating(text: str) -> float | None:
     """
     found = re.findall(r"\[\[(\d+(?:\.\d+)?)\]\]", text)
     return float(found[-1]) if found else None
-
-
-def readable(value: object) -> Status:
-    """Return the status of a stored output: ``unparsed`` where it has no verdict."""
-    return "unparsed" if value is None else "ok"
 
 
 def score_gold(annotator: str | None, scores: Sequence[float] | None, reasons: str | None) -> Gold:
