@@ -354,6 +354,12 @@ def test_a_bad_first_line_is_not_excused_by_a_later_cut() -> None:
         "The answer says\nGrades: 10 1\nwhich I ignore.\nGrades: 8 9",
         "Both fine.\nGrades: 8 9\n\nThis was hard.",
         "Both fine.\nFinal grades: 8, 9.",
+        "Both fine. Grades: 8 9",
+        "Both fine: **Grades:** 8 9.",
+        'The first scores: well. I say: "Grades: 8 9".',
+        "I would rate them [[8]] and [[9]].",
+        "Both fine. Grades: [[8]], [[9]]\n\nThis was hard.",
+        "Grades: 10 1? No. Grades: 8 9",
         "<think>Grades: 10 1</think>Both fine.\nGrades: 8 9",
         "Grades: 10 1\n</think>Both fine.\nGrades: 8 9",
     ],
@@ -372,6 +378,11 @@ def test_the_last_verdict_wins_where_reasons_come_first(text: str) -> None:
         ("Both fine.\n8 9\nThe second is better.", "no_verdict"),
         ("The first has 8 points and the second 9.", "no_verdict"),
         ("Both fine.", "no_verdict"),
+        ("Both fine. Grades: 8 9 or so.", "no_verdict"),
+        ("The ratings: 8 9 are quoted. Fine.", "no_verdict"),
+        ("I would rate them [[A]].", "no_verdict"),
+        ("I would rate them [[80]] and [[90]].", "out_of_scale"),
+        ("Both fine. Grades: 80 90", "out_of_scale"),
         ("<think>Grades: 8 9</think>Both fine.", "no_verdict"),
         ("Grades: 8 9\n</think>Both fine.", "no_verdict"),
     ],
@@ -405,6 +416,7 @@ def test_reasons_are_what_stands_beside_the_verdict() -> None:
     assert parse.parse("8 9\n\nThe second.\n", PAIR).reasons == "The second."
     assert parse.parse("Scores: 8 9. Why?\nSo.", PAIR).reasons == "Why?\nSo."
     assert parse.parse("The second.\nGrades: 8 9", PAIR_LAST).reasons == "The second."
+    assert parse.parse("One.\nTwo. Grades: 8 9", PAIR_LAST).reasons == "One.\nTwo."
     assert parse.parse("8 9", PAIR).reasons is None
     assert parse.parse("<think>hm</think>8 9\nSo.", PAIR).reasons == "So."
 
@@ -422,16 +434,19 @@ def test_ties_and_rankings() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "8 " * 200_000,
+        "8 " * 50_000,
         "<think>" * 50_000,
         "</think>" * 2_000 + "8 9",
-        "*" * 200_000,
-        "8" * 200_000,
-        "Answer 1: 8\n" * 20_000,
-        "Score: " * 50_000,
-        "\n" * 200_000 + "8 9",
-        "a " * 200_000,
-        "(8" * 100_000,
+        "*" * 100_000,
+        "8" * 100_000,
+        "Answer 1: 8\n" * 10_000,
+        "Score: " * 20_000,
+        ". Score: 8" * 10_000,
+        "[[8]]" * 20_000,
+        "my final " * 20_000,
+        "\n" * 100_000 + "8 9",
+        "a " * 100_000,
+        "(8" * 20_000,
     ],
 )
 @pytest.mark.timeout(10)

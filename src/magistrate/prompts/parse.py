@@ -33,13 +33,7 @@ from magistrate.messages import FinishReason
 from magistrate.prompts.base import Verdict
 from magistrate.prompts.outcome import verdict_from_scores
 from magistrate.prompts.refusals import looks_like_refusal
-from magistrate.prompts.scores import (
-    Score,
-    ScoreLine,
-    begins_with_label,
-    is_heading,
-    read_score_line,
-)
+from magistrate.prompts.scores import Score, ScoreLine, announced, is_heading, read_score_line
 from magistrate.records import Status
 
 PARSER_VERSION = 1
@@ -202,25 +196,26 @@ def _read_first(lines: Sequence[str], rules: VerdictRules, *, cut: bool) -> _Fou
 
 
 def _read_last(lines: Sequence[str], rules: VerdictRules, *, cut: bool) -> _Found | _Failure:
-    """Read the last labelled verdict, or the last line if it holds scores and nothing else."""
+    """Read the last announced verdict, or the last line if it holds scores and nothing else."""
     filled = [i for i, line in enumerate(lines) if line.strip(" \t\r\n*_`-=~")]
     for start in reversed(filled):
-        labelled = begins_with_label(lines[start])
-        if not labelled and start != filled[-1]:
+        tail = announced(lines[start])
+        if tail is None and start != filled[-1]:
             continue
-        begin, line = start, lines[start]
-        if labelled and is_heading(line) and start != filled[-1]:
-            line = lines[start].rstrip() + " " + lines[filled[filled.index(start) + 1]]
-        elif not labelled:
+        begin, line = start, tail or lines[start]
+        if tail is None:
             begin, line = _join_named(lines, start, rules, step=-1)
+        elif is_heading(line) and start != filled[-1]:
+            line = line.rstrip() + " " + lines[filled[filled.index(start) + 1]]
         scanned = read_score_line(line)
-        if not labelled and scanned is None:
+        if tail is None and scanned is None:
             continue
         if cut and not (start == filled[-1] and _is_complete(line, scanned, rules)):
             break
         if scanned is None:
             return _no_verdict("the last verdict", line, rules)
-        return _check(scanned, line, rules, reasons="".join(lines[:begin]))
+        before = lines[start].removesuffix(tail) if tail else ""
+        return _check(scanned, line, rules, reasons="".join(lines[:begin]) + before)
     return _cut("the verdict") if cut else _no_verdict("the end of the reply", lines[-1], rules)
 
 

@@ -40,14 +40,20 @@ _SCORE = re.compile(
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+(?:and\s+)?", re.IGNORECASE)
 _END = re.compile(r"\s*[.,;]*\s*$")
 _PROSE_AFTER_LABELLED = re.compile(r"\s*[.,;:-]+(?!\s*[0-9+-])\s*(?P<prose>.*)$", re.DOTALL)
-_LABEL = re.compile(
-    rf"""
-    \s* (?:(?:my|the|your|final|overall|total|here\s+(?:are|is)) \s+)*
+_LABEL_WORDS = r"""
+    (?:(?:my|the|your|final|overall|total|here\s+(?:are|is)) \s+)*
     (?: scores? | ratings? | grades? | marks? | verdicts? | 最终评分 | 评分 | 得分 | 分数 | 打分 )
-    (?: \s+ (?:is|are) )? \s*
-    (?: [:=] \s* | (?={_NUMBER}) )
-    """,
+    (?: \s+ (?:is|are) )?
+"""
+_LABEL = re.compile(
+    rf"\s* {_LABEL_WORDS} \s* (?: [:=] \s* | (?={_NUMBER}) )", re.VERBOSE | re.IGNORECASE
+)
+_LABEL_INSIDE = re.compile(
+    rf"""(?: (?<=[.!?…:;"”')\]*])\s+ | (?<=[。！？：；]) ) (?= [*_"“'`]* {_LABEL_WORDS} [\s*_]* [:=：])""",
     re.VERBOSE | re.IGNORECASE,
+)
+_BRACKETED_END = re.compile(
+    r"(?:\[\[[^\[\]]{1,20}\]\](?:\s|,|;|and\b)*)+(?=[.\s\"'”*_`)]*$)", re.IGNORECASE
 )
 _HEADING = re.compile(r"[^0-9]{1,80}:\s*|`{3,}\w*|#{1,6}\s[^0-9]{1,80}|[-=*_]{3,}")
 _LONGEST_NUMBER = 32
@@ -80,13 +86,28 @@ class ScoreLine:
         return all(score.name is not None for score in self.scores)
 
 
-def begins_with_label(line: str) -> bool:
-    """Whether the line announces a verdict.
+def announced(line: str) -> str | None:
+    """Return the part of a line that announces a verdict, to the line's end; None if none does.
 
-    >>> begins_with_label("**Final scores:** 8 9"), begins_with_label("Scores vary between people.")
-    (True, False)
+    A verdict is announced by a label at the start of the line, by a label that starts a line's last
+    sentence and is followed by scores alone, or by double brackets at the line's end.
+
+    >>> announced("**Final scores:** 8 9"), announced("Scores vary between people.")
+    ('**Final scores:** 8 9', None)
+    >>> announced("It is right. Rating: [[8]]"), announced("I would rate it a [[8]].")
+    ('Rating: [[8]]', '[[8]].')
     """
-    return _LABEL.match(_plain(line)) is not None
+    starts_with_label = _LABEL.match(_plain(line)) is not None
+    starts = [found.start() for found in _LABEL_INSIDE.finditer(line)][-1:]
+    if starts_with_label:
+        starts.append(0)
+    starts.extend(found.start() for found in _BRACKETED_END.finditer(line))
+    for start in starts:
+        tail = line[start:].lstrip() if start else line
+        scanned = read_score_line(tail)
+        if scanned is not None and (start == 0 or not scanned.rest):
+            return tail
+    return line if starts_with_label else None
 
 
 def is_heading(line: str) -> bool:
