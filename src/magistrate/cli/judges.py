@@ -74,14 +74,12 @@ def show_judge(
 
 
 def _show_card(folder: Path, terminal: Terminal) -> None:
-    from rich.markdown import Markdown
-
     from magistrate.judging.folder import read_judge_file
 
     file = read_judge_file(folder)
     path = folder / CARD_FILE
     card = path.read_text("utf-8") if path.exists() else None
-    terminal.table(Markdown(card or f"# {file.name}, version {file.version}\n\nNo card."))
+    terminal.markdown(card or f"# {file.name}, version {file.version}\n\nNo card.")
     terminal.note(f"Judge folder: {folder}")
     terminal.json(
         {

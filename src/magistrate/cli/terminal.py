@@ -64,6 +64,19 @@ class Terminal:
         if not self.as_json:
             print("\n".join(map(harmless, text.split("\n"))))
 
+    def markdown(self, text: str) -> None:
+        """Print a Markdown text: laid out on a terminal, as it is elsewhere."""
+        if self.as_json:
+            return
+        text = "\n".join(map(harmless, text.split("\n")))
+        console = stdout_console()
+        if console.is_terminal:
+            from rich.markdown import Markdown
+
+            console.print(Markdown(text, hyperlinks=False))
+        else:
+            print(text)
+
     def json(self, value: dict[str, Any]) -> None:
         """Print the result for programs; nothing unless JSON was asked for."""
         if self.as_json:
