@@ -49,7 +49,10 @@ _LABEL = re.compile(
     rf"\s* {_LABEL_WORDS} \s* (?: [:=] \s* | (?={_NUMBER}) )", re.VERBOSE | re.IGNORECASE
 )
 _LABEL_INSIDE = re.compile(
-    rf"""(?: (?<=[.!?…:;"”')\]*])\s+ | (?<=[。！？：；]) ) (?= [*_"“'`]* {_LABEL_WORDS} [\s*_]* [:=：])""",
+    rf"""
+    (?: (?<=[.!?…"”')\]*])\s+ | (?<=[。！？]) )     # only where a sentence ends: not in a quotation
+    (?= [*_`]* {_LABEL_WORDS} [\s*_]* [:=：])
+    """,
     re.VERBOSE | re.IGNORECASE,
 )
 _BRACKETED_END = re.compile(
