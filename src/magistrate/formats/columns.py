@@ -69,8 +69,8 @@ def plan_for(columns: tuple[str, ...], mapping: tuple[tuple[str, str], ...]) -> 
     used = {column for _, column in mapping}
     for column in columns:
         own = plain_name(column)
-        if own is not None and own not in mapped and column not in used:
-            names.setdefault(own, column)
+        if own is not None and own not in mapped | names.keys() and column not in used:
+            names[own] = column
             used.add(column)
     return Plan(
         columns=names,

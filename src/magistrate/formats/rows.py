@@ -31,7 +31,7 @@ WRAPPERS = frozenset(
 )
 """Names under which a JSON object may keep the array of rows."""
 
-_FIRST_LINES = 20
+_FIRST_LINES = 200
 _PARQUET_BATCH = 2000
 _RowReader = Callable[[IO[bytes], FileContext], Iterator[Row | BadRow]]
 

@@ -63,14 +63,16 @@ class TabularReader:
     summary = "columns question, answer1, answer2 (or answer), reference, label, model1, ..."
 
     def matches(self, rows: Sequence[Any], file: str) -> bool:
-        """Whether rows have a question and at least one answer under their own names."""
-        good = sum(1 for row in rows if _has_answers(row, {"question"}))
-        return 2 * good > len(rows)
+        """Whether any row has a question and an answer under their own names.
+
+        One is enough: this reader is asked last, and damaged rows are no reason to give up.
+        """
+        return any(_has_answers(row, {"question"}) for row in rows)
 
     def matches_answers(self, rows: Sequence[Any]) -> bool:
-        """Whether rows have an id and an answer, for use with a file of questions."""
+        """Whether any row has an id and an answer, for use with a file of questions."""
         ids = {"id", "questionid"}
-        return 2 * sum(1 for row in rows if _has_answers(row, ids)) > len(rows)
+        return any(_has_answers(row, ids) for row in rows)
 
     def read(self, row: Any, where: Where, options: ReadOptions) -> Item:
         """Turn one row into a sample.
