@@ -176,6 +176,46 @@ def test_a_reader_that_goes_away_is_no_traceback(folder: Path) -> None:
     assert (process.returncode, errors) == (141, "")
 
 
+def test_a_full_disk_under_the_output_is_told_in_a_line(folder: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    with full.open("w") as out:
+        done = subprocess.run(
+            [str(COMMAND), "families", "list"],
+            cwd=folder,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "magistrate: the output: No space left on device\n"
+
+
+def test_samples_come_from_standard_input_too(folder: Path) -> None:
+    with (folder / "examples/pairs.jsonl").open() as pairs:
+        done = subprocess.run(
+            [str(COMMAND), "judge", "-", *JUDGE[2:]],
+            cwd=folder,
+            stdin=pairs,
+            capture_output=True,
+            text=True,
+            env=environment(),
+            check=False,
+        )
+    assert "judged 26 of 26 samples from standard input" in done.stdout
+
+
+def test_a_terminal_without_unicode_gets_a_table_too(folder: Path) -> None:
+    done = run(folder, "families", "list", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    table = run(folder, *JUDGE, PYTHONIOENCODING="ascii").stdout
+    assert "?" not in table
+    assert "-----" in table
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stopped_and_resumed_nothing_is_lost_or_judged_twice(
     folder: Path, number: signal.Signals, code: int

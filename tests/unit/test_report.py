@@ -1,5 +1,7 @@
 """The summary of a run, its table and its JSON, from runs made by hand."""
 
+import doctest
+import importlib
 import json
 import random
 from collections import Counter
@@ -213,6 +215,14 @@ def test_long_names_are_shown_in_full() -> None:
 def test_harmless_text_has_no_control_characters() -> None:
     assert harmless("a\x1b[31mb\nc\ud800d\u202ee") == "a\ufffd[31mb c\ufffdd\ufffde"
     assert harmless("模型 é 🙂") == "模型 é 🙂"
+
+
+@pytest.mark.parametrize(
+    "name", ["report.text", "metrics.gold", "metrics.wins", "metrics.intervals"]
+)
+def test_examples_in_docstrings(name: str) -> None:
+    module = importlib.import_module(f"magistrate.{name}")
+    assert doctest.testmod(module).failed == 0
 
 
 RATE = {"value", "n", "low", "high"}

@@ -10,7 +10,7 @@ from typing import Any
 from magistrate.errors import MagistrateError
 
 OK = 0
-UNEXPECTED = 1
+FAILED = 1
 BAD_INPUT = 2
 BAD_JUDGE = 3
 BAD_RUN = 4
@@ -20,7 +20,8 @@ READER_GONE = 141
 
 EXIT_CODES: dict[int, str] = {
     OK: "done; bad rows and failed readings, if any, are listed in the output",
-    UNEXPECTED: "an error that magistrate did not foresee; `--debug` shows where",
+    FAILED: "the system refused something (such as space for the output), or magistrate has a "
+    "fault; `--debug` shows where",
     BAD_INPUT: "a mistake in the command or its input; with `--strict` also any bad row",
     BAD_JUDGE: "the judge, its family or its engine cannot be used",
     BAD_RUN: "the run folder cannot be used: locked, damaged, not writable, or of another run",
@@ -29,6 +30,9 @@ EXIT_CODES: dict[int, str] = {
     READER_GONE: "the program that read the output closed it, as `head` does",
 }
 """Exit code to its meaning; ``docs/cli.md`` is made from it."""
+
+
+_UNEXPECTED = "unexpected"
 
 
 class CommandError(Exception):
@@ -53,8 +57,12 @@ def describe(error: BaseException) -> CommandError:
     if isinstance(error, KeyboardInterrupt):
         code = getattr(error, "exit_code", INTERRUPTED)
         return CommandError("Interrupted", str(error) or "stopped", code)
-    message = f"unexpected {type(error).__name__}: {error}"
-    return CommandError(type(error).__name__, message, UNEXPECTED)
+    if isinstance(error, OSError) and error.strerror:
+        return CommandError(
+            "OSError", f"{error.filename or 'the output'}: {error.strerror}", FAILED
+        )
+    message = f"{_UNEXPECTED} {type(error).__name__}: {error}"
+    return CommandError(type(error).__name__, message, FAILED)
 
 
 def report(error: BaseException, *, as_json: bool, debug: bool) -> int:
@@ -67,7 +75,7 @@ def report(error: BaseException, *, as_json: bool, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     show_message(f"magistrate: {told.message}")
-    if told.exit_code == UNEXPECTED and not debug:
+    if told.message.startswith(_UNEXPECTED) and not debug:
         show_message("magistrate: this is a fault of the program; --debug shows where it happened")
     if as_json:
         print_json(told.as_json())

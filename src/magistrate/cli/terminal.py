@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WIDTH_OF_FILES = 120
 """Columns when standard output is a file or a pipe."""
 
+ASCII_STAND_INS = str.maketrans({"─": "-", "–": "-", "…": "..."})
+"""For output in an encoding that lacks the table's own characters."""
+
 SHOWN_ROWS = 5
 """How many bad rows and notices are shown; the rest are counted."""
 
@@ -50,7 +53,9 @@ class Terminal:
         else:
             from magistrate.report.table import plain_text
 
-            print(plain_text(renderable, console.width))
+            text = plain_text(renderable, console.width)
+            utf = console.encoding.startswith("utf")
+            print(text if utf else text.translate(ASCII_STAND_INS))
 
     def facts(self, rows: Iterable[tuple[str, str]]) -> None:
         """Print names and values in two columns; nothing when the result is JSON."""

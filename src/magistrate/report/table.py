@@ -68,7 +68,8 @@ def rate_text(rate: Rate) -> str:
 
 
 def _heading(summary: RunSummary) -> Text:
-    files = ", ".join(harmless(name) for name in summary.inputs) or "Python"
+    names = ("standard input" if name == "-" else harmless(name) for name in summary.inputs)
+    files = ", ".join(names) or "Python"
     return Text.assemble(
         (harmless(summary.judge), "bold"),
         f" judged {summary.decisions['ok']:,} of {counted(summary.samples, 'sample')} from {files}",
