@@ -8,6 +8,9 @@ Three readings, each under its own name and with the three baselines on the same
   confidence is highest (equal confidence: by content id, so the sequence in the file is no matter);
 * ``three classes``: all pairs with a majority, tie included; share where the labels are equal.
 
+Intervals are over questions: pairs that share a question stand or fall together more often than
+chance has it, and an interval that took them for independent would be too narrow.
+
 Readings that are not ``ok`` score nothing and are counted in ``not_ok``: look at it before
 comparing two judges.
 """
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING
 from magistrate.metrics.baselines import coin, longer_code
 from magistrate.metrics.compact import PREFERENCE_CODES, hash64, question_cluster
 from magistrate.metrics.gold import NO_MAJORITY, gold_label
-from magistrate.metrics.intervals import Rate, mean_of_points, proportion
+from magistrate.metrics.intervals import Rate, mean_of_points
 from magistrate.records import Decision, Record, Sample
 
 if TYPE_CHECKING:
@@ -114,7 +117,7 @@ class AgreementCounter:
             confident_half=None
             if confident is None
             else _by_points(CONFIDENT_RULE, confident, gold, said, longer, clusters),
-            three_class=_by_class(gold, said, longer),
+            three_class=_by_class(gold, said, longer, clusters),
         )
 
     def _confident_half(self, decisive: Codes) -> Codes | None:
@@ -161,13 +164,16 @@ def _by_points(
     )
 
 
-def _by_class(gold: Codes, said: Codes, longer: Codes) -> Compared:
+def _by_class(gold: Codes, said: Codes, longer: Codes, clusters: NDArray[np.uint64]) -> Compared:
     """Compare on all pairs with a majority: right when the classes are equal."""
-    n = len(gold)
+
+    def rate(outcome: Codes) -> Rate:
+        return mean_of_points(gold == outcome, clusters)
+
     return Compared(
         rule=THREE_CLASS_RULE,
-        judge=proportion(int((gold == said).sum()), n),
-        longer_wins=proportion(int((gold == longer).sum()), n),
-        first_wins=proportion(int((gold == 1).sum()), n),
+        judge=rate(said),
+        longer_wins=rate(longer),
+        first_wins=rate(0 * gold + 1),
         random=coin(gold),
     )
