@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from magistrate.errors import RunDamagedError
 from magistrate.ids import content_id
 from magistrate.records import Decision, Probabilities
-from magistrate.store.disk import put_in_place, temporary_path, writing
+from magistrate.store.disk import write_atomically
 from magistrate.store.run import Run
 
 if TYPE_CHECKING:
@@ -52,15 +52,10 @@ def write_decisions(run: Run) -> Path:
     if stamp_of(path) == stamp:
         return path
     table = decisions_table(run.decisions())
-    temporary = temporary_path(path)
-    try:
-        with writing(path, "the run itself is unharmed"):
-            table.write_parquet(temporary, metadata={_STAMP: stamp})
-            put_in_place(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+    # Through memory: of a full disk polars says something else every time, and Python the truth.
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, metadata={_STAMP: stamp})
+    write_atomically(path, buffer.getvalue())
     return path
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -11,7 +11,7 @@ from typing import BinaryIO
 from magistrate.errors import RunDamagedError
 from magistrate.ids import ID_HEX_DIGITS
 from magistrate.records import STATUSES, Judgment, Status, Usage, from_json_line
-from magistrate.store.lines import iterate_lines, object_of_line
+from magistrate.store.lines import iterate_lines
 
 FAILURES: frozenset[Status] = frozenset(STATUSES) - {"ok"}
 """Statuses that are judged again on the next resume: they are kept, but never stand for good."""
@@ -26,11 +26,11 @@ class Totals:
     usage: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_USAGE_FIELDS, 0))
     cost: float = 0.0
 
-    def add(self, usage: Mapping[str, int], cost: float) -> None:
+    def add(self, judgment: Judgment) -> None:
         """Add one line's usage and cost."""
         for name in _USAGE_FIELDS:
-            self.usage[name] += usage.get(name, 0)
-        self.cost += cost
+            self.usage[name] += getattr(judgment.usage, name)
+        self.cost += judgment.cost
 
     def as_usage(self) -> Usage:
         """The tokens and requests as a record."""
@@ -71,19 +71,16 @@ class JournalIndex:
             return None
         return self.failed.get(key, "ok")
 
-    def add(self, key: bytes, status: Status, offset: int) -> None:
-        """Note the line of a key; a later line of the same key takes its place."""
+    def add(self, judgment: Judgment, offset: int) -> None:
+        """Note the judgment of the line at ``offset``; it takes the place of an earlier one."""
+        key = bytes.fromhex(judgment.key)
         self.offsets[key] = offset
-        if status == "ok":
+        if judgment.status == "ok":
             self.failed.pop(key, None)
         else:
-            self.failed[key] = status
+            self.failed[key] = judgment.status
         self.lines += 1
-
-    def add_judgment(self, judgment: Judgment, offset: int) -> None:
-        """Note a judgment that was just written at ``offset``."""
-        self.add(bytes.fromhex(judgment.key), judgment.status, offset)
-        self.totals.add(judgment.usage.__dict__, judgment.cost)
+        self.totals.add(judgment)
 
 
 def read_index(path: Path) -> JournalIndex:
@@ -101,11 +98,12 @@ def read_index(path: Path) -> JournalIndex:
         if is_torn(line):
             torn = torn or number
             continue
-        entry = _entry(line)
-        if torn is not None or entry is None:
-            raise RunDamagedError(_damaged_message(path, torn or number))
-        index.add(entry.key, entry.status, offset)
-        index.totals.add(entry.usage, entry.cost)
+        if torn is not None:
+            raise RunDamagedError(_damaged_message(path, torn))
+        try:
+            index.add(judgment_of(line), offset)
+        except ValueError:
+            raise RunDamagedError(_damaged_message(path, number)) from None
         index.whole_bytes = offset + len(line)
     if torn is not None:
         index.tail_bytes = path.stat().st_size - index.whole_bytes
@@ -115,6 +113,18 @@ def read_index(path: Path) -> JournalIndex:
 def is_torn(line: bytes) -> bool:
     """Whether a crash left a line so: without its newline, or with blocks that stayed zero."""
     return not line.endswith(b"\n") or b"\0" in line
+
+
+def judgment_of(line: bytes) -> Judgment:
+    """Read a judgment from its line.
+
+    Raises:
+        ValueError: The line is not JSON, not a judgment, or its key is not a content id.
+    """
+    judgment = from_json_line(Judgment, line)
+    if len(bytes.fromhex(judgment.key)) * 2 != ID_HEX_DIGITS:
+        raise ValueError(f"key '{judgment.key}' does not have {ID_HEX_DIGITS} hex digits")
+    return judgment
 
 
 class JudgmentReader:
@@ -131,7 +141,7 @@ class JudgmentReader:
         if offset is None:
             return None
         self._file.seek(offset)
-        return from_json_line(Judgment, self._file.readline())
+        return judgment_of(self._file.readline())
 
     def close(self) -> None:
         """Close the file."""
@@ -143,36 +153,9 @@ def last_judgments(path: Path, index: JournalIndex) -> Iterator[Judgment]:
     for _, offset, line in iterate_lines(path):
         if offset >= index.whole_bytes:
             return
-        judgment = from_json_line(Judgment, line)
+        judgment = judgment_of(line)
         if index.offsets.get(bytes.fromhex(judgment.key)) == offset:
             yield judgment
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """What the index keeps of a line."""
-
-    key: bytes
-    status: Status
-    usage: Mapping[str, int]
-    cost: float
-
-
-def _entry(line: bytes) -> _Entry | None:
-    """Read what the index needs of a line; None when the line is not a judgment."""
-    values = object_of_line(line)
-    if values is None:
-        return None
-    key, status = values.get("key"), values.get("status")
-    usage, cost = values.get("usage", {}), values.get("cost", 0.0)
-    if not isinstance(key, str) or len(key) != ID_HEX_DIGITS or status not in STATUSES:
-        return None
-    if not isinstance(usage, dict) or not isinstance(cost, int | float):
-        return None
-    try:
-        return _Entry(bytes.fromhex(key), status, usage, cost)
-    except ValueError:
-        return None
 
 
 def _damaged_message(path: Path, number: int) -> str:

@@ -130,7 +130,7 @@ class Journal:
 
     def _note(self, batch: Iterable[Judgment], lines: Iterable[bytes]) -> None:
         for judgment, line in zip(batch, lines, strict=False):
-            self.index.add_judgment(judgment, self.index.whole_bytes)
+            self.index.add(judgment, self.index.whole_bytes)
             self.index.whole_bytes += len(line)
 
     def _keep_whole_lines(self, batch: list[Judgment], lines: list[bytes], start: int) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
-import orjson
 from pydantic import ValidationError
 
 from magistrate.errors import RunDamagedError
@@ -46,18 +44,6 @@ def read_records(kind: type[R], path: Path) -> Iterator[R]:
                 f"{path}, line {number}: not a {kind.__name__.lower()}: {describe(error)}; "
                 f"see 'magistrate runs verify {path.parent}'"
             ) from error
-
-
-def object_of_line(line: bytes) -> dict[str, object] | None:
-    """Return the JSON object that a line holds, or None when it holds none."""
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        try:  # lone surrogates are known to the standard library alone
-            value = json.loads(line)
-        except ValueError:
-            return None
-    return value if isinstance(value, dict) else None
 
 
 def describe(error: ValueError) -> str:

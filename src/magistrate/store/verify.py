@@ -13,7 +13,7 @@ from magistrate.ids import file_sha256
 from magistrate.records import STATUSES, Judgment, Sample, from_json_line
 from magistrate.store.decisions import are_current, read_decisions
 from magistrate.store.disk import flush_to_disk, put_in_place, temporary_path, writing
-from magistrate.store.index import is_torn, read_index
+from magistrate.store.index import is_torn, judgment_of, read_index
 from magistrate.store.lines import describe, iterate_lines
 from magistrate.store.lock import RunLock
 from magistrate.store.manifest import bring_up_to_date, write_manifest
@@ -160,7 +160,7 @@ class _Verification:
             torn.clear()
             self._lines += 1
             try:
-                judgment = from_json_line(Judgment, line)
+                judgment = judgment_of(line)
             except ValueError as error:
                 self._find(path, f"not a judgment: {describe(error)}", number)
                 continue
@@ -257,7 +257,7 @@ def _is_whole(line: bytes) -> bool:
     if is_torn(line):
         return False
     try:
-        from_json_line(Judgment, line)
+        judgment_of(line)
     except ValueError:
         return False
     return True
