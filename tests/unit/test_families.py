@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -10,6 +12,8 @@ from magistrate.errors import FamilyError, MissingVariablesError
 from magistrate.messages import Completion, Message, Part
 from magistrate.prompts.base import Family
 from magistrate.prompts.catalog import home_folder, list_families, load_family
+from magistrate.prompts.parse import Reason
+from magistrate.prompts.template import VARIABLES
 from magistrate.prompts.text_family import TextFamily
 from magistrate.records import Answer, Sample, Turn
 
@@ -315,6 +319,16 @@ def test_the_hash_follows_all_that_shapes_a_verdict(home: Path) -> None:
     assert hash_of(PLAIN.replace("Scores:", "Marks:"), "d") != base
     assert hash_of(PLAIN.replace("high = 5", "high = 6"), "e") != base
     assert hash_of(PLAIN.replace("(nothing)", "(none)"), "f") != base
+
+
+def test_the_family_in_the_documentation_is_one(home: Path, repo: Path) -> None:
+    page = (repo / "docs" / "families.md").read_text("utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    write_family(home, example, name="helpful")
+    (messages,) = load_family("helpful", mode="score").prompts(sample("a", "b"), (0, 1))
+    assert "from 1 to 5" in messages[0].text
+    for name in (*OWN, *VARIABLES, *get_args(Reason), "no_score"):
+        assert f"`{name}`" in page, name
 
 
 def test_a_family_folder_can_be_named_by_path(home: Path, tmp_path: Path) -> None:

@@ -380,6 +380,7 @@ def test_the_last_verdict_wins_where_reasons_come_first(text: str) -> None:
         ("The first has 8 points and the second 9.", "no_verdict"),
         ("Both fine.", "no_verdict"),
         ("Both fine. Grades: 8 9 or so.", "no_verdict"),
+        ("Both fine. Grades: 8 9. But see above.", "no_verdict"),
         ("The ratings: 8 9 are quoted. Fine.", "no_verdict"),
         ('The second says: "Grades: 8 9"', "no_verdict"),
         ("The second says Grades: 8 9", "no_verdict"),
