@@ -324,6 +324,23 @@ def test_files_are_read_by_their_paths(out: Path, tmp_path: Path) -> None:
         assert [one.name for one in run.manifest.inputs] == [str(file)]
 
 
+def test_the_manifest_says_how_the_input_was_read_and_what_was_asked(
+    out: Path, tmp_path: Path
+) -> None:
+    answers, questions = tmp_path / "answers.jsonl", tmp_path / "questions.jsonl"
+    questions.write_text('{"question_id": 7, "text": "why?"}\n')
+    answers.write_text('{"question_id": 7, "text": "so", "model_id": "A", "answer_id": "x"}\n')
+    reader = mg.read_samples(answers, questions=questions)
+    judge_name = "scripted:longer#single"
+    run = mg.judge(reader, judge_name, out, orders="given", limit=1, retry=("refused", "error"))
+    manifest = run.manifest
+    assert manifest.reading["format"] == reader.format
+    assert manifest.reading["questions"] == str(questions)
+    assert [one.name for one in manifest.inputs] == [str(answers), str(questions)]
+    assert manifest.settings.retry == ("error", "refused")
+    assert (manifest.settings.orders, manifest.settings.limit) == ("given", 1)
+
+
 @pytest.mark.parametrize("samples", [[], Reader([])], ids=["none", "all bad"])
 def test_nothing_to_judge_is_an_input_error(out: Path, samples: list[Sample]) -> None:
     with pytest.raises(InputError, match="the input holds no"):

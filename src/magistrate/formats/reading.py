@@ -73,6 +73,7 @@ class ItemReader:
         if not paths:
             raise InputError("no file was given; name at least one, or - for standard input")
         self.paths = tuple(fspath(path) for path in paths)
+        self.questions = fspath(questions) if questions is not None else None
         self.strict = strict
         self.limit = limit
         self._options = ReadOptions(
@@ -90,6 +91,16 @@ class ItemReader:
         self.rows = 0
         self.duplicate_ids = 0
         self._log = NoticeLog()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the files are read; a run keeps it beside its results."""
+        return {
+            "format": self.format,
+            "join": self._join,
+            "columns": dict(self._options.columns),
+            "questions": self.questions,
+        }
 
     @property
     def joined(self) -> JoinMode | None:

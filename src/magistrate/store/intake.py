@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from magistrate.errors import InputError, RunDamagedError
 from magistrate.formats.base import BadRow, Notice
@@ -81,7 +82,16 @@ class Intake:
     def inputs(self) -> tuple[InputFile, ...]:
         """The files that the samples came from; none for samples that the caller made."""
         paths: Sequence[str] = getattr(self._source, "paths", ())
-        return tuple(describe_input(path, getattr(self._source, "format", None)) for path in paths)
+        questions: str | None = getattr(self._source, "questions", None)
+        return (
+            *(describe_input(path, getattr(self._source, "format", None)) for path in paths),
+            *(describe_input(path, "questions") for path in (questions,) if path is not None),
+        )
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How those files were read."""
+        return dict(getattr(self._source, "settings", {}))
 
     def write(self, folder: RunFolder) -> None:
         """Write a new run's ``samples.jsonl`` and what goes with it.

@@ -36,12 +36,16 @@ class InputFile(Record):
 
 
 class RunSettings(Record):
-    """Settings that decide which readings are made."""
+    """What the user asked for, defaults filled in. A resume may change all but orders, repeats."""
 
     orders: Orders = "both"
     repeats: int = Field(default=1, ge=1)
     limit: int | None = Field(default=None, ge=1)
     """Judge only this many samples, from the start of the input."""
+    strict: bool = False
+    """Whether a bad row of the input stops the run before it begins."""
+    retry: tuple[Status, ...] = ()
+    """Failures that this call judges again."""
 
 
 class RunManifest(Record):
@@ -59,6 +63,8 @@ class RunManifest(Record):
     """Whether the judge reads each answer alone, so that order means nothing to it."""
     settings: RunSettings
     inputs: tuple[InputFile, ...] = ()
+    reading: dict[str, Any] = Field(default_factory=dict)
+    """How those files were read: format, column names, joining."""
     samples_sha256: str
     """SHA-256 of ``samples.jsonl``, which is the input normalised."""
     samples: int

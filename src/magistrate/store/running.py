@@ -85,7 +85,7 @@ def judge(
         RunInterrupted: Ctrl-C or SIGTERM; what was judged is kept.
         MagistrateError: A setting has no such value.
     """
-    settings = _checked_settings(orders, repeats, limit, retry)
+    settings = _checked_settings(orders, repeats, limit, strict, retry)
     with Interruption() as interruption, _loaded(judge) as loaded:
         plan = Plan.of(loaded, orders=orders, repeats=repeats)
         intake = Intake(_source(samples, strict), plan, limit=limit, strict=strict)
@@ -214,7 +214,7 @@ class _Work:
 
 
 def _checked_settings(
-    orders: Orders, repeats: int, limit: int | None, retry: Collection[Status]
+    orders: Orders, repeats: int, limit: int | None, strict: bool, retry: Collection[Status]
 ) -> RunSettings:
     unknown = sorted(set(retry) - FAILURES)
     if unknown:
@@ -222,7 +222,9 @@ def _checked_settings(
             f"retry has {', '.join(unknown)}; it takes any of {', '.join(sorted(FAILURES))}"
         )
     try:
-        return RunSettings(orders=orders, repeats=repeats, limit=limit)
+        return RunSettings(
+            orders=orders, repeats=repeats, limit=limit, strict=strict, retry=tuple(sorted(retry))
+        )
     except ValueError as error:
         raise MagistrateError(describe(error)) from error
 
