@@ -8,8 +8,8 @@ Three readings, each under its own name and with the three baselines on the same
   confidence is highest (equal confidence: by content id, so the sequence in the file is no matter);
 * ``three classes``: all pairs with a majority, tie included; share where the labels are equal.
 
-Intervals are over questions: pairs that share a question stand or fall together more often than
-chance has it, and an interval that took them for independent would be too narrow.
+Intervals are Wilson's for a proportion, with pairs as samples. Where many pairs share a question
+they stand or fall together, and the true uncertainty is larger than such an interval says.
 
 Readings that are not ``ok`` score nothing and are counted in ``not_ok``: look at it before
 comparing two judges.
@@ -22,9 +22,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from magistrate.metrics.baselines import coin, longer_code
-from magistrate.metrics.compact import PREFERENCE_CODES, hash64, question_cluster
+from magistrate.metrics.compact import PREFERENCE_CODES, hash64
 from magistrate.metrics.gold import NO_MAJORITY, gold_label
-from magistrate.metrics.intervals import Rate, mean_of_points
+from magistrate.metrics.intervals import Rate, proportion
 from magistrate.records import Decision, Record, Sample
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Agreement(Record):
 
 
 class AgreementCounter:
-    """Measures agreement over a stream of samples and their decisions: 35 bytes a labelled pair."""
+    """Measures agreement over a stream of samples and their decisions: 27 bytes a labelled pair."""
 
     def __init__(self) -> None:
         self._labelled = 0
@@ -74,7 +74,6 @@ class AgreementCounter:
         self._said = array("b")
         self._longer = array("b")
         self._confidence = array("d")
-        self._cluster = array("Q")
         self._id = array("Q")
 
     def add(self, sample: Sample, decision: Decision | None) -> None:
@@ -94,7 +93,6 @@ class AgreementCounter:
         self._said.append(PREFERENCE_CODES[decision.preference])
         self._longer.append(longer_code(sample))
         self._confidence.append(confidence if confidence is not None else float("nan"))
-        self._cluster.append(question_cluster(sample))
         self._id.append(hash64(decision.sample_id))
 
     def result(self) -> Agreement | None:
@@ -106,18 +104,17 @@ class AgreementCounter:
         gold, said, longer = (
             np.asarray(column, dtype=np.int64) for column in (self._gold, self._said, self._longer)
         )
-        clusters = np.asarray(self._cluster, dtype=np.uint64)
         decisive = np.flatnonzero(gold)
         confident = self._confident_half(decisive)
         return Agreement(
             labelled=self._labelled,
             no_majority=self._no_majority,
             not_ok=self._not_ok,
-            decisive=_by_points(DECISIVE_RULE, decisive, gold, said, longer, clusters),
+            decisive=_by_points(DECISIVE_RULE, decisive, gold, said, longer),
             confident_half=None
             if confident is None
-            else _by_points(CONFIDENT_RULE, confident, gold, said, longer, clusters),
-            three_class=_by_class(gold, said, longer, clusters),
+            else _by_points(CONFIDENT_RULE, confident, gold, said, longer),
+            three_class=_by_class(gold, said, longer),
         )
 
     def _confident_half(self, decisive: Codes) -> Codes | None:
@@ -148,12 +145,12 @@ def _by_points(
     gold: Codes,
     said: Codes,
     longer: Codes,
-    clusters: NDArray[np.uint64],
 ) -> Compared:
     """Compare at some places: 1 for the preferred answer, 1/2 for a tie, 0 for the other."""
 
     def rate(outcome: Codes) -> Rate:
-        return mean_of_points(1 - abs(gold - outcome)[places] / 2, clusters[places])
+        points = 1 - abs(gold - outcome)[places] / 2
+        return proportion(float(points.sum()), len(points))
 
     return Compared(
         rule=rule,
@@ -164,11 +161,11 @@ def _by_points(
     )
 
 
-def _by_class(gold: Codes, said: Codes, longer: Codes, clusters: NDArray[np.uint64]) -> Compared:
+def _by_class(gold: Codes, said: Codes, longer: Codes) -> Compared:
     """Compare on all pairs with a majority: right when the classes are equal."""
 
     def rate(outcome: Codes) -> Rate:
-        return mean_of_points(gold == outcome, clusters)
+        return proportion(int((gold == outcome).sum()), len(gold))
 
     return Compared(
         rule=THREE_CLASS_RULE,
