@@ -9,6 +9,7 @@ import pytest
 
 import magistrate as mg
 from magistrate.errors import RunDamagedError, RunError, RunMismatchError
+from magistrate.formats.base import Notice
 from magistrate.records import Answer, Gold, Sample
 from magistrate.store.folder import RunFolder, default_folder
 
@@ -50,9 +51,13 @@ OTHERS: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"samples": [*pairs(2), pairs(3)[2].model_copy(update={"question": "other"})]},
         ["input: sample 3: question is 'q 2' in the run, 'other' in the input"],
     ),
-    "a label": (
-        {"samples": [pairs(1)[0].model_copy(update={"gold": (Gold(preference="tie"),)})]},
-        ["input: sample 1: gold is () in the run, (Gold("],
+    "an answer": (
+        {"samples": [Sample(question="q 0", answers=(Answer(text="a"), Answer(text="bbb")))]},
+        ["input: sample 1: answers is ['', 'bbb'] in the run, ['a', 'bbb'] in the input"],
+    ),
+    "the sequence": (
+        {"samples": pairs(3)[::-1]},
+        ["input: sample 1: question is 'q 0' in the run, 'q 2' in the input"],
     ),
     "fewer samples": ({"samples": pairs(2)}, ["input: the run has 3 samples, the input has 2"]),
     "a limit": ({"limit": 1}, ["input: the run has 3 samples, the input has 1"]),
@@ -96,6 +101,38 @@ def test_a_higher_limit_or_a_longer_file_goes_on_in_the_same_folder(tmp_path: Pa
     assert grown.manifest.samples_sha256 == whole.manifest.samples_sha256
     assert grown.manifest.settings.limit is None
     assert mg.verify_run(out).ok
+
+
+def relabelled(samples: list[Sample]) -> list[Sample]:
+    changed = samples[1].model_copy(
+        update={
+            "gold": (Gold(preference="tie"),),
+            "answers": tuple(
+                answer.model_copy(update={"model": "new"}) for answer in samples[1].answers
+            ),
+        }
+    )
+    return [samples[0], changed, *samples[2:]]
+
+
+def test_changed_labels_and_names_are_taken_over_and_nothing_is_judged_again(out: Path) -> None:
+    judgments = (out / "judgments.jsonl").read_bytes()
+    told: list[Notice] = []
+    run = mg.judge(relabelled(pairs(4)), JUDGE, out, on_notice=told.append)
+    assert [notice.kind for notice in told] == ["input-grew", "input-changed"]
+    assert told[0].message.startswith("1 samples were added")
+    assert told[1].message.startswith("1 samples have other labels, model names or notes")
+    assert list(run.notices()) == told
+    assert list(run.samples()) == relabelled(pairs(4))
+    assert (out / "judgments.jsonl").read_bytes().startswith(judgments)
+    assert run.manifest.lines == 8
+    decided = {decision.row: decision.sample_id for decision in run.decisions()}
+    assert decided[1] == relabelled(pairs(4))[1].id
+    assert mg.verify_run(out).ok
+
+    again: list[Notice] = []
+    mg.judge(relabelled(pairs(4)), JUDGE, out, on_notice=again.append)
+    assert again == []
 
 
 def test_growth_that_was_cut_short_before_the_manifest_is_mended(out: Path) -> None:

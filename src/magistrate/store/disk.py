@@ -6,40 +6,91 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
 
 from magistrate.errors import RunError
 
 NOTHING_CHANGED = "nothing there was changed"
 
+_BLOCK_BYTES = 1 << 20
 
-def temporary_path(path: Path) -> Path:
-    """Return where the next contents of ``path`` are built before they take its place."""
-    return path.with_name(f".{path.name}.new")
+
+class NewFile:
+    """The next contents of a file: built beside it, then put in its place, or dropped.
+
+    After a crash the file holds the old contents or the new ones, never a part.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name the file."""
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}.new")
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        """Begin.
+
+        Raises:
+            RunError: The disk is full or the folder cannot be written; so do the other methods.
+        """
+        with writing(self._path):
+            self._file = self._temporary.open("wb")
+        return self
+
+    def write(self, data: bytes) -> None:
+        """Add bytes."""
+        try:
+            self._open_file.write(data)
+        except OSError as error:
+            raise cannot_write(self._path, error) from error
+
+    def copy_from(self, path: Path, size: int) -> None:
+        """Add the first ``size`` bytes of another file."""
+        with writing(self._path), path.open("rb") as source:
+            while size and (block := source.read(min(size, _BLOCK_BYTES))):
+                self._open_file.write(block)
+                size -= len(block)
+
+    def put_in_place(self) -> None:
+        """Make the new contents the file's contents, for good."""
+        with writing(self._path):
+            self._open_file.flush()
+            flush_to_disk(self._open_file.fileno())
+            self._open_file.close()
+            self._temporary.replace(self._path)
+            self._file = None
+            flush_folder(self._path.parent)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Drop what was not put in place."""
+        if self._file is not None:
+            with suppress(OSError):  # closing writes out what is buffered
+                self._file.close()
+            with suppress(OSError):
+                self._temporary.unlink(missing_ok=True)
+
+    @property
+    def _open_file(self) -> BinaryIO:
+        if self._file is None:
+            raise ValueError("the new file is not open; enter it first")
+        return self._file
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the contents of a file: after a crash it holds the old ones or the new ones.
+    """Replace the contents of a file in one step.
 
     Raises:
         RunError: The disk is full or the folder cannot be written.
     """
-    with writing(path):
-        temporary = temporary_path(path)
-        try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                flush_to_disk(file.fileno())
-            put_in_place(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
-
-
-def put_in_place(temporary: Path, path: Path) -> None:
-    """Move a finished file to its name, and make the move itself durable."""
-    temporary.replace(path)
-    flush_folder(path.parent)
+    with NewFile(path) as new:
+        new.write(data)
+        new.put_in_place()
 
 
 def flush_to_disk(descriptor: int) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,19 +12,12 @@ from magistrate.errors import InputError, RunDamagedError
 from magistrate.formats.base import BadRow, Notice
 from magistrate.ids import file_sha256
 from magistrate.judging.plan import Plan
-from magistrate.records import Record, Sample, from_json_line
-from magistrate.store.disk import (
-    flush_to_disk,
-    put_in_place,
-    temporary_path,
-    write_atomically,
-    writing,
-)
+from magistrate.records import Record, Sample
+from magistrate.store.compare import compare_samples
+from magistrate.store.disk import NewFile, write_atomically, writing
 from magistrate.store.folder import RunFolder
 from magistrate.store.lines import to_line
 from magistrate.store.manifest import InputFile, describe_input
-
-_SHOWN_CHARACTERS = 60
 
 
 class Intake:
@@ -54,6 +45,8 @@ class Intake:
         self.samples = 0
         self.readings = 0
         """Readings planned: samples of equal text are read once."""
+        self.changes: tuple[Notice, ...] = ()
+        """What was taken over into an existing run."""
 
     @property
     def sha256(self) -> str:
@@ -100,19 +93,11 @@ class Intake:
             InputError: There is nothing to judge, or a row is bad and the user was strict.
             RunError: The disk is full or the folder cannot be written.
         """
-        temporary = temporary_path(folder.samples)
-        try:
-            with writing(folder.samples), temporary.open("wb") as file:
-                for line in self._lines():
-                    file.write(line)
-                flush_to_disk(file.fileno())
+        with NewFile(folder.samples) as file:
+            for _, line in self._lines():
+                file.write(line)
             self._check_not_empty()
-            with writing(folder.samples):
-                put_in_place(temporary, folder.samples)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+            file.put_in_place()
         self._write_remarks(folder)
 
     def match(self, folder: RunFolder, known_sha256: str, *, take_over: bool) -> str | None:
@@ -121,8 +106,8 @@ class Intake:
         Args:
             folder: The run.
             known_sha256: Hash of its ``samples.jsonl`` according to ``run.json``.
-            take_over: Whether samples beyond the run's own are added to it, and its lists of bad
-                rows and notices renewed. False only looks.
+            take_over: Whether what no judgment depends on is taken over into the run: samples
+                beyond its own, labels, models' names. False only looks.
 
         Returns:
             What differs, in words; None when the run can go on with this input.
@@ -131,25 +116,22 @@ class Intake:
             RunDamagedError: ``samples.jsonl`` is not what ``run.json`` says.
             RunError: The disk is full or the folder cannot be written.
         """
-        lines = self._lines()
-        difference, first_new = _compare(lines, folder.samples)
-        if difference is not None:
+        comparison = compare_samples(self._lines(), folder.samples, take_over=take_over)
+        if comparison.difference is not None:
             if file_sha256(folder.samples) != known_sha256:
                 raise RunDamagedError(
                     f"{folder.samples} is neither this input nor what {folder.manifest.name} "
                     f"remembers: it was changed after the run began; restore it, or choose "
                     f"another folder with --out"
                 )
-            return difference
-        if not take_over:
-            return None
-        if first_new is not None:
-            self._extend(folder.samples, first_new, lines)
-        self._check_not_empty()
-        self._write_remarks(folder)
+            return comparison.difference
+        if take_over:
+            self.changes = tuple(comparison.notices())
+            self._check_not_empty()
+            self._write_remarks(folder)
         return None
 
-    def _lines(self) -> Iterator[bytes]:
+    def _lines(self) -> Iterator[tuple[Sample, bytes]]:
         for sample in islice(self._source, self._limit):
             if self._strict:
                 self._check_strict()
@@ -160,7 +142,7 @@ class Intake:
             if text not in self._texts:
                 self._texts.add(text)
                 self.readings += self._plan.count(len(sample.answers))
-            yield line
+            yield sample, line
         if self._strict:
             self._check_strict()
 
@@ -186,57 +168,6 @@ class Intake:
     def _write_remarks(self, folder: RunFolder) -> None:
         _write_list(folder.bad_rows, self.bad)
         _write_list(folder.notices, self.notices)
-
-    def _extend(self, path: Path, first_new: bytes, rest: Iterable[bytes]) -> None:
-        """Append samples: to a copy, which then takes the file's place."""
-        temporary = temporary_path(path)
-        try:
-            with writing(path):
-                shutil.copyfile(path, temporary)
-                with temporary.open("ab") as file:
-                    file.write(first_new)
-                    for line in rest:
-                        file.write(line)
-                    flush_to_disk(file.fileno())
-                put_in_place(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
-
-
-def _compare(lines: Iterator[bytes], path: Path) -> tuple[str | None, bytes | None]:
-    """Return (difference in words or None, the first line beyond the stored ones or None)."""
-    row = 0
-    with path.open("rb") as stored:
-        for line in lines:
-            row += 1
-            known = stored.readline()
-            if not known:
-                return None, line
-            if known != line:
-                return f"sample {row}: {_difference(known, line)}", None
-        left = sum(1 for _ in stored)
-    if left:
-        return f"the run has {row + left} samples, the input has {row}", None
-    return None, None
-
-
-def _difference(known: bytes, line: bytes) -> str:
-    """Say in which field two samples differ first."""
-    try:
-        old, new = from_json_line(Sample, known), from_json_line(Sample, line)
-    except ValueError:
-        return "the run's own line cannot be read"
-    for field in Sample.model_fields:
-        if getattr(old, field) != getattr(new, field):
-            return f"{field} is {_show(old, field)} in the run, {_show(new, field)} in the input"
-    return "it is written differently"
-
-
-def _show(sample: Sample, field: str) -> str:
-    text = repr(getattr(sample, field))
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
 
 
 def _write_list(path: Path, records: Sequence[Record]) -> None:

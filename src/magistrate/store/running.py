@@ -59,7 +59,8 @@ def judge(
     """Judge samples into a run folder, or go on with the run that is there.
 
     A reading that has an ``ok`` judgment is never made again; failures are. The run can be
-    stopped at any moment, even by a power loss, and resumed with the same call.
+    stopped at any moment, even by a power loss, and resumed with the same call. Samples added
+    behind those of the run, and changed labels or model names, are taken over.
 
     Args:
         samples: Samples; or what :func:`magistrate.read_samples` returns; or paths of files.
@@ -96,7 +97,7 @@ def judge(
                 manifest = begin_or_resume(folder, intake, loaded, settings, start_over=start_over)
                 with Journal(folder.judgments, retry=retry) as journal:
                     work = _Work(folder, journal, manifest, interruption, on_progress, on_notice)
-                    return work.run(loaded)
+                    return work.run(loaded, (*intake.changes, *journal.notices))
         finally:
             if is_new and not folder.manifest.exists():
                 folder.remove_traces()
@@ -126,9 +127,9 @@ class _Work:
         self._reported_at = 0.0
         self._saved_at = self._began
 
-    def run(self, judge: Judge) -> Run:
+    def run(self, judge: Judge, notices: Iterable[Notice]) -> Run:
         """Judge what is missing; whatever ends it, leave a folder that can be resumed."""
-        for notice in self._journal.notices:
+        for notice in notices:
             self._tell(notice)
         self._save("running")
         self._report()

@@ -12,7 +12,7 @@ from magistrate.errors import RunDamagedError
 from magistrate.ids import file_sha256
 from magistrate.records import STATUSES, Judgment, Sample, from_json_line
 from magistrate.store.decisions import are_current, read_decisions
-from magistrate.store.disk import flush_to_disk, put_in_place, temporary_path, writing
+from magistrate.store.disk import NewFile, flush_to_disk, writing
 from magistrate.store.index import is_torn, judgment_of, read_index
 from magistrate.store.lines import describe, iterate_lines
 from magistrate.store.lock import RunLock
@@ -240,14 +240,11 @@ def repair_run(path: str | Path) -> int:
         with writing(folder.damaged), folder.damaged.open("ab") as file:
             file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in damaged)
             flush_to_disk(file.fileno())
-        temporary = temporary_path(folder.judgments)
-        with writing(folder.judgments):
-            with temporary.open("wb") as file:
-                for _, _, line in iterate_lines(folder.judgments):
-                    if _is_whole(line):
-                        file.write(line)
-                flush_to_disk(file.fileno())
-            put_in_place(temporary, folder.judgments)
+        with NewFile(folder.judgments) as file:
+            for _, _, line in iterate_lines(folder.judgments):
+                if _is_whole(line):
+                    file.write(line)
+            file.put_in_place()
         index = read_index(folder.judgments)
         write_manifest(folder.manifest, bring_up_to_date(run.manifest, index, "stopped"))
     return len(damaged)
