@@ -76,10 +76,16 @@ def parse_all(data: bytes, context: FileContext, row: int) -> list[Any]:
 
 def _has_rounded_integer(value: Any) -> bool:
     """Whether a number may be an integer beyond 64 bits, which orjson turns into a float."""
-    if type(value) is not dict:
-        return False
-    for item in value.values():
-        if type(item) is float and not -_EXACT_FLOAT < item < _EXACT_FLOAT:
+    kind = type(value)
+    if kind is dict:
+        value = value.values()
+    elif kind is not list:
+        return kind is float and not -_EXACT_FLOAT < value < _EXACT_FLOAT
+    for item in value:
+        kind = type(item)
+        if kind is str or kind is int or item is None:
+            continue
+        if _has_rounded_integer(item):
             return True
     return False
 

@@ -125,8 +125,10 @@ def _mostly_json(lines: list[bytes], first: bytes) -> bool:
             values = jsonrows.parse_all(line, context, 0)
         except ValueError:
             continue
-        structured += any(isinstance(value, dict | list) for value in values)
-        scalars += not any(isinstance(value, dict | list) for value in values)
+        if any(isinstance(value, dict | list) for value in values):
+            structured += 1
+        elif len(values) == 1:  # two and more are the cells of a table without letters
+            scalars += 1
     if structured:
         return 2 * (structured + scalars) >= len(lines)
     return bool(lines) and scalars == len(lines) and first not in b"[{"

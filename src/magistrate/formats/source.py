@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from magistrate.errors import InputError
-from magistrate.formats.encoding import Transcoder, byte_order_mark
+from magistrate.formats.encoding import Transcoder, byte_order_mark, decode
 
 STDIN = "-"
 """Name of standard input."""
@@ -137,8 +137,9 @@ class Source:
         head = self.head(1 << 16)
         if not head.strip(b" \t\r\n\0"):
             raise InputError(f"{self.name} holds nothing but blank space; {_NEEDED}")
-        share = _unprintable(head) / len(head)
-        if share > _MOST_UNPRINTABLE:
+        count = _unprintable(head)
+        share = count / len(head)
+        if share > _MOST_UNPRINTABLE and count > _FEW:
             raise InputError(
                 f"{self.name} is no text: {share:.0%} of its first {len(head):,} bytes are control "
                 f"or stray bytes; {_NEEDED}"
@@ -153,6 +154,8 @@ class Source:
 
 _NEEDED = "needed: JSON, JSON Lines, CSV, TSV or Parquet, plain or gzipped"
 _MOST_UNPRINTABLE = 0.2
+_FEW = 50
+"""So many control characters say nothing: a table of three short rows may hold them."""
 
 
 class _Checked(io.RawIOBase):
@@ -221,8 +224,7 @@ def _skip(stream: IO[bytes], size: int) -> None:
 
 
 def _unprintable(head: bytes) -> int:
-    """Count control characters (NUL bytes included) and bytes that are not UTF-8."""
-    text = head.decode("utf-8", "surrogateescape")
-    return sum(
-        1 for c in text if (c < " " and c not in "\t\n\r\f\v\x1b") or "\udc80" <= c <= "\udcff"
-    )
+    """Count control characters (NUL included) and bytes that are not UTF-8."""
+    text, valid = decode(head)
+    controls = sum(1 for c in text if c < " " and c not in "\t\n\r\f\v\x1b\x1e")
+    return controls if valid else controls + sum(1 for c in text if "\udc80" <= c <= "\udcff")

@@ -24,7 +24,7 @@ TableKind = Literal["csv", "tsv", "parquet"]
 
 TABLE_HOLDS = frozenset(
     {"reference", "rubric", "context", "images", "category", "language", "id", "preference"}
-    | {"scores", "named labels", "annotators"}
+    | {"scores", "named labels", "annotators", "ranking"}
 )
 
 _ORDER = (
