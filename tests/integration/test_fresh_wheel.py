@@ -99,7 +99,17 @@ def test_the_installed_package_judges_the_examples(installed: Path, tmp_path: Pa
     path = {"PYTHONPATH": str(installed)}
     assert str(installed) in run(sys.executable, "-c", where, folder=tmp_path, **path)
     pairs = str(ROOT / "examples/pairs.csv")
-    command = (sys.executable, "-m", "magistrate", "judge", pairs, "--judge", "mini")
+    command = (
+        sys.executable,
+        "-m",
+        "magistrate",
+        "judge",
+        pairs,
+        "--judge",
+        "mini",
+        "--limit",
+        "4",
+    )
     printed = run(*command, "--out", "runs/first", "--json", folder=tmp_path, **path)
     assert isinstance(json.loads(printed), dict)
     assert (tmp_path / "runs/first/judgments.jsonl").stat().st_size > 0
