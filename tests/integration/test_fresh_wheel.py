@@ -98,18 +98,8 @@ def test_the_installed_package_judges_the_examples(installed: Path, tmp_path: Pa
     where = "import magistrate; print(magistrate.__file__)"
     path = {"PYTHONPATH": str(installed)}
     assert str(installed) in run(sys.executable, "-c", where, folder=tmp_path, **path)
-    pairs = str(ROOT / "examples/pairs.csv")
-    command = (
-        sys.executable,
-        "-m",
-        "magistrate",
-        "judge",
-        pairs,
-        "--judge",
-        "mini",
-        "--limit",
-        "4",
-    )
-    printed = run(*command, "--out", "runs/first", "--json", folder=tmp_path, **path)
+    command = (sys.executable, "-m", "magistrate", "judge", str(ROOT / "examples/pairs.csv"))
+    options = ("--judge", "mini", "--out", "runs/first", "--limit", "4", "--json")
+    printed = run(*command, *options, folder=tmp_path, **path)
     assert isinstance(json.loads(printed), dict)
     assert (tmp_path / "runs/first/judgments.jsonl").stat().st_size > 0
