@@ -274,6 +274,7 @@ def test_a_verdict_beside_words_of_refusal_is_read(text: str) -> None:
 def test_a_content_filter_is_a_refusal_unless_the_verdict_stands() -> None:
     assert parse.parse("", PAIR, "content_filter").status == "refused"
     assert parse.parse("The first", PAIR, "content_filter").status == "refused"
+    assert parse.parse("8 1", PAIR, "content_filter").status == "refused"
     assert parse.parse("8 9\nThe", PAIR, "content_filter").status == "ok"
 
 
@@ -314,6 +315,7 @@ def test_a_verdict_that_the_limit_cut_is_truncated(text: str) -> None:
         ("8 9 ", (8, 9)),
         ("8 9\nBecause the second", (8, 9)),
         ("8/10 9/10", (8, 9)),
+        ("**8 9**", (8, 9)),
         ("10 10", (10, 10)),
         ("8 10", (8, 10)),
         ("Scores: 8 9. Because the", (8, 9)),

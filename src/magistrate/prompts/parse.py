@@ -73,6 +73,7 @@ _THOUGHT_CLOSES = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 _NOT_NUMBERS = re.compile(r"\b(?:nan|inf|infinity|none|null|n/a|unknown)\b", re.IGNORECASE)
 _SHOWN_CHARACTERS = 80
 _MOST_CLOSINGS = 8
+_GO_ON_A_NUMBER = ".,．，٫"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +110,13 @@ def parse(text: str, rules: VerdictRules, finish_reason: FinishReason = "stop") 
     Args:
         text: The completion alone, never the prompt.
         rules: What is due.
-        finish_reason: ``length`` when the token limit cut the text.
+        finish_reason: Anything but ``stop`` means that the text may lack its end.
 
     Returns:
         A verdict with status ``ok``, or another status whose ``error`` starts with a
         :data:`Reason`.
     """
-    outcome = _read(text, rules, cut=finish_reason == "length")
+    outcome = _read(text, rules, cut=finish_reason != "stop")
     if isinstance(outcome, _Found):
         return verdict_from_scores(
             outcome.scores, tie_gap=rules.tie_gap, reasons=outcome.reasons.strip() or None
@@ -258,7 +259,7 @@ def _is_complete(line: str, scanned: ScoreLine | None, rules: VerdictRules) -> b
         return ended
     if len(scanned.scores) < rules.count:
         return ended and not scanned.is_named
-    touches = not scanned.rest and not line[-1:].isspace()
+    touches = not scanned.rest and (line[-1:].isalnum() or line[-1:] in _GO_ON_A_NUMBER)
     last = scanned.scores[-1]
     return not touches or rules.high in (last.value, last.out_of)
 
