@@ -78,4 +78,7 @@ class Interruption:
 
 
 def _stopped(number: int) -> RunInterrupted:
-    return RunInterrupted(f"stopped by {signal.Signals(number).name}", number)
+    name = signal.Signals(number).name
+    return RunInterrupted(
+        f"stopped by {name}; what was written before is safe, and the same command goes on", number
+    )

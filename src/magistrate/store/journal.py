@@ -23,6 +23,8 @@ from magistrate.store.lines import to_line
 
 SECONDS_BETWEEN_FLUSHES = 1.0
 
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+
 
 class Journal:
     """Appends judgments to a file. A container of the keys that need no further reading."""
@@ -44,7 +46,7 @@ class Journal:
         self.notices = tuple(self._tail_notice())
         self._flushed_at = time.monotonic()
         with writing(path):
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            self._descriptor = os.open(path, _OPEN_FLAGS, 0o666)
             try:
                 os.ftruncate(self._descriptor, self.index.whole_bytes)
                 os.lseek(self._descriptor, self.index.whole_bytes, os.SEEK_SET)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
@@ -43,7 +43,7 @@ SECONDS_BETWEEN_REPORTS = 0.1
 
 
 def judge(
-    samples: str | Path | Iterable[str | Path] | Iterable[Sample],
+    samples: str | Path | Sequence[str | Path] | Iterable[Sample],
     judge: str | Judge = "mini",
     out: str | Path | None = None,
     *,
@@ -243,7 +243,7 @@ def _loaded(judge: str | Judge) -> Iterator[Judge]:
 
 
 def _source(
-    samples: str | Path | Iterable[str | Path] | Iterable[Sample], strict: bool
+    samples: str | Path | Sequence[str | Path] | Iterable[Sample], strict: bool
 ) -> Iterable[Sample]:
     """Return samples as they are, and paths as a reader of their files."""
     if isinstance(samples, str | Path):
@@ -251,5 +251,5 @@ def _source(
     if isinstance(samples, list | tuple) and samples and isinstance(samples[0], str | Path):
         from magistrate.formats.reading import read_samples  # only files need the readers
 
-        return read_samples(*cast(Iterable[str | Path], samples), strict=strict)
+        return read_samples(*cast(Sequence[str | Path], samples), strict=strict)
     return cast(Iterable[Sample], samples)
