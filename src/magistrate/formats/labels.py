@@ -23,6 +23,11 @@ LABELS: dict[str, Preference] = {
 }
 """What a label of a pair may say, without blanks, hyphens, underscores and capitals."""
 
+# Records are frozen, so the common case needs no new ones.
+_PLAIN: dict[Preference, tuple[Gold, ...]] = {
+    side: (Gold(preference=side),) for side in set(LABELS.values())
+}
+
 
 def read_label(label: Any) -> Preference | None:
     """Return what a label of a pair means, None if it is not known.
@@ -80,6 +85,8 @@ def read_gold(
         notices.append(Notice(kind="unknown-label", message=message))
         if numbers is None:
             return ()
+    if preference is not None and numbers is None and annotator is None:
+        return _PLAIN[preference]
     gold = Gold(annotator=annotator, preference=preference, ranking=ranking, scores=numbers)
     return (gold,)
 
