@@ -138,9 +138,8 @@ class _Work:
         except KeyboardInterrupt as stop:
             self._save_what_can_be("stopped")
             number = stop.number if isinstance(stop, RunInterrupted) else signal.SIGINT
-            raise RunInterrupted(
-                f"{stop or 'stopped'}; {self._where_it_stands()}", number
-            ) from None
+            message = f"stopped by {signal.Signals(number).name}; {self._where_it_stands()}"
+            raise RunInterrupted(message, number) from None
         except BaseException:
             self._save_what_can_be("stopped")
             self._tell(Notice(kind="stopped", message=self._where_it_stands()))
