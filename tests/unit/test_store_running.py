@@ -251,6 +251,26 @@ def test_a_signal_ends_the_run_between_writes_and_says_how_to_go_on(
     assert mg.judge(pairs(300), "scripted:longer,delay=0.001", out).manifest.judged == 600
 
 
+def test_a_signal_in_the_middle_of_a_write_waits_for_its_end(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+
+    def write_half_and_signal(descriptor: int, data: bytes) -> int:
+        written = write(descriptor, bytes(data[: len(data) // 2 + 1]))
+        os.kill(os.getpid(), signal.SIGTERM)
+        return written
+
+    with monkeypatch.context() as patch, pytest.raises(mg.RunInterrupted):
+        patch.setattr(os, "write", write_half_and_signal)
+        mg.judge(pairs(50), "scripted:longer", out)
+    run = mg.open_run(out)
+    content = run.folder.judgments.read_bytes()
+    assert content.endswith(b"\n")
+    assert content.count(b"\n") == run.manifest.judged > 0
+    assert mg.verify_run(out).ok
+
+
 def test_an_error_of_the_caller_goes_through_and_the_run_can_go_on(out: Path) -> None:
     def fail(progress: mg.Progress) -> None:
         raise ZeroDivisionError
