@@ -261,9 +261,10 @@ def test_a_signal_in_the_middle_of_a_write_waits_for_its_end(
         os.kill(os.getpid(), signal.SIGTERM)
         return written
 
-    with monkeypatch.context() as patch, pytest.raises(mg.RunInterrupted):
+    with monkeypatch.context() as patch:
         patch.setattr(os, "write", write_half_and_signal)
-        mg.judge(pairs(50), "scripted:longer", out)
+        with pytest.raises(mg.RunInterrupted):
+            mg.judge(pairs(50), "scripted:longer", out)
     run = mg.open_run(out)
     content = run.folder.judgments.read_bytes()
     assert content.endswith(b"\n")
