@@ -315,7 +315,8 @@ def read_questions(path: Path) -> dict[str, Any]:
                 f"{name}, row {row.number}: a question needs question_id or id; "
                 f"found {', '.join(fields_of([row.value])) or 'no fields'}"
             )
-        questions[ident] = row.value
+        if questions.setdefault(ident, row.value) != row.value:
+            raise InputError(f"{name}, row {row.number}: id {ident} was another question before")
     return questions
 
 

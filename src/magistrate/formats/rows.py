@@ -32,7 +32,7 @@ WRAPPERS = frozenset(
 """Names under which a JSON object may keep the array of rows."""
 
 _FIRST_LINES = 200
-_PARQUET_BATCH = 2000
+_PARQUET_BATCH = 10_000
 _RowReader = Callable[[IO[bytes], FileContext], Iterator[Row | BadRow]]
 
 _ROW_WORDS = ("question", "instruction", "prompt", "answer", "output", "response", "text", "chosen")
@@ -188,13 +188,15 @@ def _read_parquet(path: Path, name: str) -> Iterator[Row]:
     import polars.selectors as cs
 
     try:
-        frame = pl.scan_parquet(path).with_columns(
-            (cs.temporal() | cs.decimal()).cast(pl.String), cs.categorical().cast(pl.String)
+        frame = pl.scan_parquet(path)
+        length = frame.select(pl.len()).collect().item()
+        frame = frame.with_columns(
+            (cs.temporal() | cs.decimal() | cs.categorical()).cast(pl.String)
         )
-        number = 0
-        for batch in frame.collect_batches(chunk_size=_PARQUET_BATCH, maintain_order=True):
-            for row in batch.iter_rows(named=True):
-                number += 1
+        for start in range(0, length, _PARQUET_BATCH):
+            # A slice reads the row groups that it touches and no others.
+            batch = frame.slice(start, _PARQUET_BATCH).collect()
+            for number, row in enumerate(batch.iter_rows(named=True), start=start + 1):
                 yield Row(number, row)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{name}: the Parquet file cannot be read ({error})") from error

@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import weakref
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -172,13 +173,10 @@ class _Checked(io.RawIOBase):
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         try:
             return self._stream.readinto(buffer)
-        except (EOFError, OSError, zlib_error) as error:
+        except (EOFError, OSError, zlib.error) as error:
             raise InputError(
                 f"{self._name}: the gzip data is cut off or damaged ({error}); copy the file again"
             ) from error
-
-
-zlib_error = gzip.zlib.error  # type: ignore[attr-defined]
 
 
 def _check_readable(path: Path, name: str) -> None:
