@@ -1,0 +1,106 @@
+"""Write ``CARD.md`` from the measured numbers and the words in ``card.md.in``.
+
+Run it: ``python card.py --folder judge --build build --words card.md.in``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from measuring import markdown
+
+SOURCES = {
+    "ukp": ("UKPConvArg1, which of two arguments convinces more", "CC BY 4.0", "crowd workers"),
+    "hh": ("hh-rlhf harmless-base (part of its test file)", "MIT", "crowd workers"),
+    "fastchat": ("FastChat Vicuna-bench reviews", "Apache-2.0", "GPT-4"),
+    "prometheus": ("Prometheus grades of Vicuna-bench answers", "Apache-2.0", "GPT-4"),
+    "errors": ("Judgement-bias answers with factual errors put in", "Apache-2.0", "made"),
+    "t0": ("Self-instruct T0 instances, gold against wrong", "Apache-2.0", "objective"),
+    "halueval": ("HaluEval general, against made and sampled answers", "MIT", "made"),
+    "seed_tasks": ("Self-instruct seed tasks, against the same", "Apache-2.0", "made"),
+    "alpaca": ("AlpacaEval annotations", "CC BY-NC 4.0", "GPT-4"),
+}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object."""
+    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return value
+
+
+def data_table(counts: dict[str, Any], parts: list[str]) -> str:
+    """What the judge was trained on, with licences and counts."""
+    lines = [
+        "| source | licence | labels by | questions | answers | pairs | development pairs |",
+        "|---|---|---|---:|---:|---:|---:|",
+    ]
+    for part in parts:
+        for name, count in counts[part].items():
+            what, licence, by = SOURCES[name]
+            cells = [count.get(f"train {k}", 0) for k in ("groups", "answers", "pairs")]
+            cells.append(count.get("dev pairs", 0))
+            numbers = " | ".join(f"{n:,}" for n in cells)
+            lines.append(f"| {what} | {licence} | {by} | {numbers} |")
+    return "\n".join(lines)
+
+
+def leak_table(leaks: dict[str, dict[str, int]], names: list[str]) -> str:
+    """How many questions each leak check dropped."""
+    sets = ("pandalm", "llmbar", "auto-j", "judgebench", "mt-bench")
+    lines = ["| source | " + " | ".join(sets) + " | kept |", "|---|" + "---:|" * (len(sets) + 1)]
+    for name in names:
+        row = leaks[name]
+        lines.append(
+            f"| {name} | " + " | ".join(str(row.get(k, 0)) for k in (*sets, "kept")) + " |"
+        )
+    return "\n".join(lines)
+
+
+def development_table(table: dict[str, dict[str, float]]) -> str:
+    """Accuracy on the development split, in per cent."""
+    lines = [
+        "| part | pairs | mini | without length term | longer wins |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, row in table.items():
+        cells = " | ".join(f"{100 * row[k]:.1f}" for k in ("shipped", "raw", "longer"))
+        lines.append(f"| {name} | {row['pairs']:.0f} | {cells} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Fill in the words and write the card into the judge folder."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--name", required=True, help="the variant, as its JSON files are named")
+    parser.add_argument("--words", type=Path, required=True)
+    args = parser.parse_args()
+    file = tomllib.loads((args.folder / "judge.toml").read_text(encoding="utf-8"))
+    counts = read_json(args.build / "groups" / "counts.json")
+    commercial = file["made"]["variant"] == "permissive"
+    parts = ["permissive"] if commercial else ["permissive", "non-commercial"]
+    names = [name for part in parts for name in counts[part]]
+    calibration = read_json(args.build / f"{args.name}.calibration.json")
+    megabytes = sum(path.stat().st_size for path in args.folder.iterdir()) / 1e6
+    values = {
+        "MEASURED": markdown(read_json(args.build / f"{args.name}.measured.json")),
+        "DATA": data_table(counts, parts),
+        "LEAKS": leak_table(counts["leaks"], names),
+        "DEVELOPMENT": development_table(calibration["development"]),
+        "MEGABYTES": f"{megabytes:.0f}",
+        **{key.upper(): str(value) for key, value in (file["made"] | file["verdict"]).items()},
+    }
+    text = args.words.read_text(encoding="utf-8")
+    for key, value in values.items():
+        text = text.replace("{{" + key + "}}", value)
+    (args.folder / "CARD.md").write_text(text, encoding="utf-8")
+    print(f"{args.folder / 'CARD.md'}: {len(text)} characters")
+
+
+if __name__ == "__main__":
+    main()

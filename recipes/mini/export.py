@@ -1,0 +1,117 @@
+"""Write the judge folder: ONNX weights, tokenizer and ``judge.toml``.
+
+Run it: ``python export.py --base build/base --judge build/a --out judge --kind int8``
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from graph import build_graph, save_graph
+from judge import load_judge
+from layout import EMPTY, TEMPLATE
+
+PRECISION = {
+    "fp32": "float32",
+    "int8": "int8 weights (a scale per output), int8 activations (a scale per token)",
+    "block8": "int8 weights by blocks",
+    "block4": "int4 weights by blocks",
+}
+CONTROL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+
+
+def tokenizer_with_control(text: str) -> str:
+    """Give the plain tokenizer the control tokens that the template is written with.
+
+    The engine uses them for the template alone and encodes everything else without them.
+    """
+    spec = json.loads(text)
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    spec["added_tokens"] = [
+        {"id": spec["model"]["vocab"][token], "content": token, **flags, "special": True}
+        for token in CONTROL_TOKENS
+    ]
+    return json.dumps(spec, ensure_ascii=False)
+
+
+def quoted(text: str) -> str:
+    """A TOML basic string; JSON's escapes are a subset of TOML's."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def judge_toml(digest: str, calibration: dict[str, float], made: dict[str, str | int]) -> str:
+    """The text of ``judge.toml``."""
+    lines = [
+        'name = "mini"',
+        'version = "1"',
+        'engine = "encoder"',
+        "",
+        "[model]",
+        'file = "model.onnx"',
+        f'sha256 = "{digest}"',
+        "max_tokens = 1024",
+        "",
+        "[family]",
+        'kind = "scorer"',
+        f"template = {quoted(TEMPLATE)}",
+        f"empty_answer = {quoted(EMPTY)}",
+        "",
+        "[verdict]",
+        *(
+            f"{name} = {calibration[name]:.4f}"
+            for name in ("temperature", "tie_band", "length_coefficient")
+        ),
+        "",
+        "[made]",
+        *(
+            f"{name} = {value if isinstance(value, int) else quoted(value)}"
+            for name, value in made.items()
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Export one judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--base", type=Path, required=True)
+    parser.add_argument("--judge", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--kind", choices=sorted(PRECISION), default="int8")
+    parser.add_argument("--variant", default="permissive")
+    args = parser.parse_args()
+    judge = load_judge(args.base, args.judge)
+    model = build_graph(judge, args.kind)
+    for key, value in (("precision", PRECISION[args.kind]), ("base", "SmolLM2-135M-Instruct")):
+        model.metadata_props.add(key=key, value=value)
+    args.out.mkdir(parents=True, exist_ok=True)
+    save_graph(model, args.out / "model.onnx")
+    digest = hashlib.sha256((args.out / "model.onnx").read_bytes()).hexdigest()
+    tokenizer = tokenizer_with_control((args.base / "tokenizer.json").read_text(encoding="utf-8"))
+    (args.out / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
+    # Placeholders until calibrate.py has scored the development split with this very model.
+    calibration = {"temperature": 1.0, "tie_band": 0.0, "length_coefficient": 0.0}
+    about = json.loads((args.judge / "about.json").read_text(encoding="utf-8"))
+    made: dict[str, str | int] = {
+        "seed": int(about["settings"]["seed"]),
+        "recipe": "recipes/mini.sh",
+        "variant": args.variant,
+        "base": "SmolLM2-135M-Instruct (Apache-2.0)",
+        "layers": int(about["layers"]),
+        "tokens": int(about["total"]),
+        "precision": PRECISION[args.kind],
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "transformers", "tokenizers", "onnx")},
+    }
+    (args.out / "judge.toml").write_text(judge_toml(digest, calibration, made), encoding="utf-8")
+    total = sum(path.stat().st_size for path in args.out.iterdir())
+    print(f"{args.out}: {total / 1e6:.1f} MB, {PRECISION[args.kind]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Measure a judge on the sets that were kept for measuring, once, at the end.
+
+Run it: ``python measure.py --data ../shared/data --folder judge --out judge-measured.json``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+from layout import AFTER, BEFORE, BETWEEN, EMPTY
+from measuring import Scorer, markdown, measure
+from numpy.typing import NDArray
+
+
+def raw_scorer(folder: Path) -> Scorer:
+    """Scores of an exported judge on the package's engine, without the length term."""
+    from magistrate.engines.encoder import EncoderEngine
+    from magistrate.messages import Message, Part, Request
+
+    engine = EncoderEngine(folder)
+
+    def score(readings: list[tuple[str, str]]) -> NDArray[np.float64]:
+        requests = []
+        for key, (question, answer) in enumerate(readings):
+            parts = (
+                Part(BEFORE),
+                Part(question, "question"),
+                Part(BETWEEN),
+                Part(answer if answer.strip() else EMPTY, "answer"),
+                Part(AFTER),
+            )
+            requests.append(Request(str(key), (Message("text", parts),)))
+        scores = np.full(len(readings), np.nan)
+        for done in engine.complete(requests):
+            scores[int(done.key)] = np.nan if done.score is None else done.score
+        if np.isnan(scores).any():
+            raise ValueError(f"{int(np.isnan(scores).sum())} readings got no score")
+        return scores
+
+    return score
+
+
+def torch_scorer(base: Path, judge_folder: Path, threads: int = 2) -> Scorer:
+    """Raw scores by trained weights in torch, bf16; for comparing candidates before export."""
+    import torch
+    from judge import load_judge, score_all
+    from layout import Layout
+    from tokenizers import Tokenizer
+
+    torch.set_num_threads(threads)
+    judge = load_judge(base, judge_folder)
+    judge.decoder.bfloat16()
+    layout = Layout(Tokenizer.from_file(str(base / "tokenizer.json")), 1024)
+
+    def score(readings: list[tuple[str, str]]) -> NDArray[np.float64]:
+        return score_all(judge, [layout.read(question, answer) for question, answer in readings])
+
+    return score
+
+
+def folder_scorer(folder: Path) -> Scorer:
+    """Scores of an exported judge as the package compares them, length term included."""
+    verdict = tomllib.loads((folder / "judge.toml").read_text(encoding="utf-8"))["verdict"]
+    return with_length(raw_scorer(folder), float(verdict["length_coefficient"]))
+
+
+def with_length(raw: Scorer, slope: float) -> Scorer:
+    """Add the length term to raw scores."""
+
+    def score(readings: list[tuple[str, str]]) -> NDArray[np.float64]:
+        lengths = np.array([math.log1p(len(answer)) for _, answer in readings])
+        return raw(readings) + slope * lengths
+
+    return score
+
+
+def main() -> None:
+    """Print the table and write it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, help="an exported judge folder")
+    parser.add_argument("--judge", type=Path, help="or trained weights, with --base and --slope")
+    parser.add_argument("--base", type=Path)
+    parser.add_argument("--slope", type=float, default=0.0, help="length coefficient")
+    parser.add_argument("--sets", nargs="*", help="only these; the mean needs its columns")
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    begun = time.time()
+    if args.folder:
+        scorer = folder_scorer(args.folder)
+    else:
+        scorer = with_length(torch_scorer(args.base, args.judge), args.slope)
+    table = measure(args.data, scorer, args.sets)
+    args.out.write_text(json.dumps(table, indent=1), encoding="utf-8")
+    print(markdown(table))
+    print(f"{time.time() - begun:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""Read the labelled training sources, each with its licence, into groups.
+
+A group is one question with some of its answers and labelled pairs among them. Scoring a group
+reads every answer once, however many pairs it holds. Every reader yields raw groups; ``build.py``
+drops leaks, splits and writes.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leaks import read_rows
+from questions import seed_task
+
+
+@dataclass
+class Group:
+    """One question, its answers, and what is known of pairs of them.
+
+    Attributes:
+        source: Short name of the data set; the length covariate is fitted per source.
+        question: Shown to the judge.
+        answers: Shown to the judge, one reading each.
+        pairs: ``(i, j, p, weight, kind)``: answer i beats answer j with probability p.
+        family: What must stay on one side of the split; the question itself when empty.
+    """
+
+    source: str
+    question: str
+    answers: list[str]
+    pairs: list[tuple[int, int, float, float, str]] = field(default_factory=list)
+    family: str = ""
+
+    def add(self, answer: str) -> int:
+        """Append an answer unless it is there already; return its index."""
+        if answer in self.answers:
+            return self.answers.index(answer)
+        self.answers.append(answer)
+        return len(self.answers) - 1
+
+    def better(self, i: int, j: int, p: float, weight: float, kind: str) -> None:
+        """Say that answer i beats answer j with probability p."""
+        if i != j:
+            self.pairs.append((i, j, p, weight, kind))
+
+
+def sigmoid(x: float) -> float:
+    """The logistic function."""
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+def ukp(data: Path) -> Iterator[Group]:
+    """UKPConvArg1 (CC-BY 4.0): which of two arguments convinces more, by crowd workers.
+
+    One group a debate side: about 35 arguments and 370 pairs.
+    """
+    for path in sorted((data / "ukpconvarg1/UKPConvArg1Strict-CSV").glob("*.csv")):
+        topic, _, side = path.stem.partition("_")
+        words = [re.sub(r"\s+", " ", part.replace("-", " ")).strip() for part in (topic, side)]
+        question = f"Write a convincing argument. Topic: {words[0]}? Position to defend: {words[1]}"
+        group = Group("ukp", question, [], family=topic)
+        for line in path.read_text(encoding="utf-8").split("\n")[1:]:
+            if not line.strip():
+                continue
+            _, label, first, second = line.split("\t")
+            i, j = (group.add(re.sub(r"\s*<br/>\s*", "\n", t).strip()) for t in (first, second))
+            group.better(i, j, 0.95 if label == "a1" else 0.05, 1.0, "human")
+        yield group
+
+
+def hh(data: Path) -> Iterator[Group]:
+    """hh-rlhf harmless (MIT): the reply that people preferred at the end of a dialogue."""
+    for row in read_rows(data / "hh-rlhf/harmless-base/test.jsonl.gz"):
+        sides = [row[name].rpartition("\n\nAssistant:") for name in ("chosen", "rejected")]
+        if sides[0][0] != sides[1][0]:
+            continue
+        dialogue = sides[0][0].strip()
+        if dialogue.count("\n\nHuman:") == 0:
+            dialogue = dialogue.removeprefix("Human:").strip()
+        group = Group("hh", dialogue, [side[2].strip() for side in sides])
+        group.better(0, 1, 0.9, 1.0, "human")
+        yield group
+
+
+def fastchat(data: Path) -> Iterator[Group]:
+    """Vicuna-bench answers with GPT-4 score pairs (Apache-2.0), one group a question.
+
+    Ties keep p = 0.5: they say that two answers are near each other.
+    """
+    table = data / "fastchat/eval_table"
+    questions = {r["question_id"]: r["text"] for r in read_rows(table / "question.jsonl")}
+    answers = {
+        r["answer_id"]: r["text"].strip()
+        for path in sorted((table / "answer").glob("*.jsonl"))
+        for r in read_rows(path)
+    }
+    groups = {q: Group("fastchat", text, []) for q, text in questions.items()}
+    for path in sorted((table / "review").rglob("*.jsonl")):
+        for row in read_rows(path):
+            if row["answer1_id"] not in answers or row["answer2_id"] not in answers:
+                continue
+            group = groups[row["question_id"]]
+            i, j = group.add(answers[row["answer1_id"]]), group.add(answers[row["answer2_id"]])
+            first, second = row["score"]
+            group.better(i, j, sigmoid(1.2 * (float(first) - float(second))), 1.0, "gpt-4")
+    yield from groups.values()
+
+
+def prometheus(data: Path) -> Iterator[Group]:
+    """Vicuna-bench answers of four models graded 1 to 5 by GPT-4, three times (Apache-2.0)."""
+    part = re.compile(
+        r"###The instruction to evaluate:\n(.*?)\n\n"
+        r"###Response to evaluate:\n(.*?)\n\n###Reference",
+        re.DOTALL,
+    )
+    grouped: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for row in read_rows(data / "prometheus/vicuna_eval.json"):
+        found = part.search(row["instruction"])
+        if found:
+            marks = [float(s) for s in row["gpt4_score"]]
+            grouped[found[1].strip()].append((found[2].strip(), sum(marks) / len(marks)))
+    for question, graded in sorted(grouped.items()):
+        group = Group("prometheus", question, [answer for answer, _ in graded])
+        for i, (_, a) in enumerate(graded):
+            for j, (_, b) in enumerate(graded[:i]):
+                group.better(i, j, sigmoid(1.8 * (a - b)), 1.0, "gpt-4")
+        yield group
+
+
+def errors(data: Path) -> Iterator[Group]:
+    """GPT-4 answers and the same with factual errors put in (Apache-2.0): equal in length."""
+    raw = {r["question_id"]: r for r in read_rows(data / "judgement-bias/raw.json")}
+    for row in read_rows(data / "judgement-bias/factual_error.json"):
+        clean = raw.get(row["question_id"].removesuffix("-factual_error"))
+        if clean is None:
+            continue
+        good = [a["answer"].strip() for a in clean["answers"].values()]
+        bad = [a["answer"].strip() for a in row["answers"].values() if a.get("perturb")]
+        group = Group("errors", clean["question"], good)
+        for answer in bad:
+            j = group.add(answer)
+            for i in range(len(good)):
+                group.better(i, j, 0.9, 0.5, "factual error")
+        yield group
+
+
+def t0(data: Path, rng: random.Random, count: int) -> Iterator[Group]:
+    """T0 instances (Apache-2.0 repository): the gold completion against a wrong one.
+
+    The wrong one is another option named in the prompt where there is one, else the gold of
+    another instance of the same template: its length says nothing.
+    """
+    rows = [
+        (r["template"], r["prompt"].strip(), r["completion"].removesuffix("<|endoftext|>").strip())
+        for r in read_rows(data / "self-instruct/t0_gold_instances.jsonl.gz")
+    ]
+    rows = [row for row in rows if row[2]]
+    golds: dict[str, list[str]] = defaultdict(list)
+    for template, _, gold in rows:
+        golds[template].append(gold)
+    for template, prompt, gold in rng.sample(rows, count):
+        others = sorted({g for g in golds[template] if g.lower() != gold.lower()})
+        named = [g for g in others if g.lower() in prompt.lower()]
+        lines = [x.strip(" -*\t") for x in prompt.split("\n") if x.lstrip().startswith(("-", "*"))]
+        options = [x for x in lines if x and x.lower() != gold.lower()]
+        pool = options if gold in lines and options else named or others
+        if not pool:
+            continue
+        group = Group("t0", prompt, [gold, rng.choice(pool)], family=template)
+        group.better(0, 1, 0.95, 0.5, "gold against wrong")
+        yield group
+
+
+def alpaca_eval(data: Path) -> Iterator[Group]:
+    """AlpacaEval annotations (CC BY-NC 4.0): 17 answers an instruction, judged by GPT-4.
+
+    Beside each verdict against the fixed baseline, answers are paired among themselves: one that
+    beat the baseline against one that lost to it.
+    """
+    groups: dict[str, Group] = {}
+    verdicts: dict[str, dict[int, float]] = defaultdict(dict)
+    root = data / "alpaca_eval/results"
+    for path in sorted(root.glob("*/alpaca_eval_gpt4/annotations.json*")):
+        for row in read_rows(path):
+            first, second = row["output_1"].strip(), row["output_2"].strip()
+            if row["preference"] is None or first == second:
+                continue
+            group = groups.setdefault(row["instruction"], Group("alpaca", row["instruction"], []))
+            wins = {1.0: 0.05, 2.0: 0.95}.get(float(row["preference"]), 0.5)
+            base, other = group.add(first), group.add(second)
+            group.better(other, base, wins, 1.0, "gpt-4")
+            verdicts[row["instruction"]][other] = wins
+    for path in sorted(root.glob("*/weighted_alpaca_eval_gpt4_turbo/annotations.json.gz")):
+        for row in read_rows(path):
+            first, second = row["output_1"].strip(), row["output_2"].strip()
+            if row["preference"] is None or row["instruction"] not in groups or first == second:
+                continue
+            group = groups[row["instruction"]]
+            p = min(max(float(row["preference"]) - 1.0, 0.03), 0.97)
+            group.better(group.add(second), group.add(first), p, 1.0, "gpt-4-turbo")
+    for question, group in groups.items():
+        won = [i for i, p in verdicts[question].items() if p > 0.5]
+        lost = [i for i, p in verdicts[question].items() if p < 0.5]
+        for i in won:
+            for j in lost:
+                group.better(i, j, 0.85, 0.35, "by way of the baseline")
+    yield from groups.values()
+
+
+def pairs_of(rows: list[dict[str, Any]]) -> int:
+    """How many labelled pairs the group records hold."""
+    return sum(len(row["pairs"]) for row in rows)
+
+
+def halueval(data: Path) -> dict[str, str]:
+    """HaluEval general (MIT): questions and ChatGPT answers that annotators found sound."""
+    return {
+        row["user_query"].strip(): row["chatgpt_response"].strip()
+        for row in read_rows(data / "halueval/general_data.json")
+        if row["hallucination"] == "no" and row["chatgpt_response"].strip()
+    }
+
+
+def seed_tasks(data: Path) -> dict[str, str]:
+    """Self-instruct seed tasks (Apache-2.0): questions and human answers."""
+    return dict(seed_task(row) for row in read_rows(data / "self-instruct/seed_tasks.jsonl"))
