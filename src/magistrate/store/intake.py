@@ -143,6 +143,7 @@ class Intake:
                 self._texts.add(text)
                 self.readings += self._plan.count(len(sample.answers))
             yield sample, line
+        self._texts.clear()  # the judging that follows needs the memory
         if self._strict:
             self._check_strict()
 
