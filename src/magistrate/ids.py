@@ -18,6 +18,11 @@ ID_HEX_DIGITS = 24
 
 _FILE_BLOCK_BYTES = 1 << 20
 
+_CANONICAL = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+)
+"""Made once: ``json.dumps`` with options makes an encoder a call."""
+
 
 def canonical_json(value: Any) -> str:
     """Return ``value`` as JSON text that depends on its content alone.
@@ -32,9 +37,7 @@ def canonical_json(value: Any) -> str:
     >>> canonical_json({"b": 1, "a": "é"})
     '{"a":"é","b":1}'
     """
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
+    return _CANONICAL.encode(value)
 
 
 def content_id(value: Any) -> str:
