@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from magistrate.formats.base import Item, Row
+from magistrate.formats.inspect import inspect_files
 from magistrate.formats.notices import NoticeLog
 from magistrate.formats.reading import ItemReader
 from magistrate.formats.rows import Rows
@@ -438,3 +439,10 @@ def test_answers_without_questions_are_counted_and_told(data_folder: Path) -> No
     reader = ItemReader(path)
     assert [item.sample for item in reader.items()] == [None] * 30
     assert [notice.kind for notice in reader.notices] == ["no-question"]
+
+
+def test_inspect_counts_what_stored_verdicts_say(data_folder: Path) -> None:
+    """GPT-3.5's verdicts on PandaLM's test set: 25 unreadable ones are no ties."""
+    found = inspect_files(data_folder / "pandalm/gpt-3.5-turbo-testset-v1.json")
+    assert found.statuses == {"ok": 974, "unparsed": 25}
+    assert found.verdicts == {"first": 460, "second": 476, "tie": 38}

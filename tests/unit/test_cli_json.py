@@ -31,7 +31,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
     ("inspect", "examples/broken.jsonl"): {
         "files", "format", "containers", "joined", "rows", "bad", "bad_count", "notices",
         "samples", "judgments", "labels", "annotators", "classes", "with_scores", "models",
-        "categories", "languages", "judges", "statuses", "answers_per_sample",
+        "categories", "languages", "judges", "statuses", "verdicts", "answers_per_sample",
         "question_characters", "answer_characters", "empty_answers", "duplicate_ids",
         "duplicate_texts", "fields",
     },
@@ -49,8 +49,8 @@ KEYS: dict[tuple[str, ...], set[str]] = {
 }  # fmt: skip
 
 BY_NAME = {"decisions", "judgments", "containers", "labels", "annotators", "classes", "models"} | {
-    "categories", "languages", "judges", "statuses", "answers_per_sample", "fields", "engines",
-    "spec",
+    "categories", "languages", "judges", "statuses", "verdicts", "answers_per_sample", "fields",
+    "engines", "spec",
 }  # fmt: skip
 """Objects whose keys are data or are described elsewhere."""
 

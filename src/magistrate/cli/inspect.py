@@ -109,7 +109,8 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
         if count:
             yield name, f"{count:,}"
     if found.judgments:
-        yield "verdicts", f"{found.judgments:,} stored: {_counts(found.statuses)}"
+        said = "; ".join(_counts(counts) for counts in (found.statuses, found.verdicts) if counts)
+        yield "verdicts", f"{found.judgments:,} stored: {said}"
         yield "judges", _counts(found.judges)
 
 

@@ -72,6 +72,8 @@ class Inspection(Record):
     """Stored verdicts by judge."""
     statuses: dict[str, int]
     """Stored verdicts by status."""
+    verdicts: dict[str, int]
+    """Stored verdicts on pairs by what they say, in the sample's own answer order."""
     answers_per_sample: dict[int, int]
     question_characters: Lengths | None
     answer_characters: Lengths | None
@@ -146,6 +148,7 @@ class _Counts:
         self.annotators: dict[str, Counter[str]] = {}
         self.classes, self.models, self.categories = _Names(), _Names(), _Names()
         self.languages, self.judges, self.statuses = _Names(), _Names(), _Names()
+        self.verdicts: Counter[str] = Counter()
         self.answers: Counter[int] = Counter()
         self.question_lengths, self.answer_lengths = _LengthCounter(), _LengthCounter()
         self.fields: Counter[str] = Counter()
@@ -208,6 +211,8 @@ def inspect_files(
             counts.judgments += 1
             counts.judges.add(judgment.judge)
             counts.statuses.add(judgment.status)
+            if judgment.preference is not None:
+                counts.verdicts[judgment.preference] += 1
     return _result(reader, counts)
 
 
@@ -238,6 +243,7 @@ def _result(reader: ItemReader, counts: _Counts) -> Inspection:
         languages=counts.languages.result(),
         judges=counts.judges.result(),
         statuses=counts.statuses.result(),
+        verdicts={name: counts.verdicts[name] for name in order if counts.verdicts[name]},
         answers_per_sample=dict(sorted(counts.answers.items())),
         question_characters=counts.question_lengths.result(),
         answer_characters=counts.answer_lengths.result(),
