@@ -70,7 +70,7 @@ class TestSamples:
         self, write: Write, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(reading, "MAX_BAD_KEPT", 3)
-        reader = mg.read_samples(write([*PAIRS, *[{"question": "q", "answer1": 1}] * 4, *[5] * 9]))
+        reader = mg.read_samples(write([*PAIRS, *[{"question": "q", "answer": 1}] * 4, *[5] * 9]))
         list(reader)
         assert (len(reader.bad), reader.bad_count) == (3, 9)
 

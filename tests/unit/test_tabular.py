@@ -156,6 +156,7 @@ def test_empty_answer_is_an_answer_and_null_is_none() -> None:
         ({"question": None, "answer": "a"}, "question is null"),
         ({"answer": "a", "other": 1}, "no question; the columns are answer, other"),
         ({"question": "q", "answer1": "a", "answer3": "c"}, "answer3 but no answer2"),
+        ({"question": "q", "answer1": "a", "label": 1}, "answer1 but no answer2"),
         ({"question": "q", "answer": ["a"]}, "answer is"),
         ({"question": [], "answer": "a"}, "messages is empty"),
         ({"question": [{"role": "robot", "content": "x"}], "answer": "a"}, "role and content"),

@@ -161,6 +161,8 @@ class _Cells:
         numbered = self.plan.answers
         if numbered:
             last = numbered[-1][0]
+            if last == 1:
+                raise RowError("there is answer1 but no answer2 (a single answer goes in 'answer')")
             if len(numbered) < last:
                 missing = sorted(set(range(1, last)) - {place for place, _ in numbered})
                 raise RowError(f"there is answer{last} but no answer{missing[0]}")
