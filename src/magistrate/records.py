@@ -11,7 +11,7 @@ import math
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from magistrate.ids import content_id
@@ -41,6 +41,27 @@ class Record(BaseModel):
 
 
 R = TypeVar("R", bound=Record)
+
+DEEPEST_META = 200
+"""Lists and objects of ``meta`` in each other; JSON writers and readers fail a little above."""
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Whether lists and dicts stand in each other more than ``limit`` deep (or in a circle)."""
+    level = [value]
+    for _ in range(limit + 1):
+        # By identity: an object that many lists share is looked at once.
+        level = list(
+            {
+                id(child): child
+                for parent in level
+                for child in (parent.values() if isinstance(parent, dict) else parent)
+                if isinstance(child, dict | list | tuple)
+            }.values()
+        )
+        if not level:
+            return False
+    return True
 
 
 def to_json_line(record: Record) -> bytes:
@@ -137,6 +158,15 @@ class Sample(Record):
     """The id that the file gave, as text."""
     meta: dict[str, Any] = Field(default_factory=dict)
     """What the file said besides; never shown to a judge."""
+
+    @field_validator("meta")
+    @classmethod
+    def _check_depth(cls, meta: dict[str, Any]) -> dict[str, Any]:
+        if _is_deeper(meta, DEEPEST_META):
+            raise ValueError(
+                f"lists and objects more than {DEEPEST_META} deep in each other cannot be stored"
+            )
+        return meta
 
     @cached_property
     def text_id(self) -> str:

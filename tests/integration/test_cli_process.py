@@ -194,6 +194,34 @@ def test_a_full_disk_under_the_output_is_told_in_a_line(folder: Path) -> None:
     assert done.stderr == "magistrate: the output: No space left on device\n"
 
 
+@pytest.mark.parametrize(
+    ("file", "code", "redirection"),
+    [
+        ("examples/pairs.jsonl", 1, ">/dev/full"),
+        ("nope.jsonl", 2, "2>/dev/full"),
+        ("examples/pairs.jsonl", 0, ">&-"),
+        ("nope.jsonl", 2, "2>&-"),
+        ("-", 2, "<&-"),
+    ],
+)
+def test_streams_that_are_full_or_closed_are_no_fault(
+    folder: Path, file: str, code: int, redirection: str
+) -> None:
+    if "full" in redirection and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" inspect "$1" --json {redirection}', str(COMMAND), file],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "unexpected" not in done.stderr
+
+
 def test_samples_come_from_standard_input_too(folder: Path) -> None:
     with (folder / "examples/pairs.jsonl").open() as pairs:
         done = subprocess.run(

@@ -299,3 +299,38 @@ def test_columns_are_read_one_by_one_or_together() -> None:
         "answer1": "a",
     }
     assert read_columns(None) == {}
+
+
+def test_convert_does_not_write_over_its_input(call: Any) -> None:
+    before = Path("examples/pairs.jsonl").read_bytes()
+    Path("link.jsonl").symlink_to("examples/pairs.jsonl")
+    for target in ("examples/pairs.jsonl", "examples/../examples/pairs.jsonl", "link.jsonl"):
+        outcome = call("convert", "examples/pairs.jsonl", target, "--json")
+        assert outcome.code == 2
+        assert "is the input" in outcome.json["error"]["message"]
+    assert Path("examples/pairs.jsonl").read_bytes() == before
+
+
+def test_a_limit_beyond_all_numbers_is_a_usage_error(call: Any) -> None:
+    outcome = call(*JUDGE, "--limit", "1" + 30 * "0", "--json")
+    assert outcome.code == 2
+    assert outcome.json["error"]["type"] == "UsageError"
+
+
+def test_a_row_nested_too_deeply_costs_itself_only(call: Any) -> None:
+    row = '{"question": "q", "answer1": "a", "answer2": "bb", "more": %s}\n'
+    Path("deep.jsonl").write_text("".join(row % (n * "[" + n * "]") for n in (900, 100, 1)))
+    outcome = call("judge", "deep.jsonl", "--judge", "scripted:longer", "--out", "r", "--json")
+    assert outcome.code == 0
+    assert outcome.json["samples"] == 2
+    assert [bad["row"] for bad in outcome.json["bad"]] == [1]
+    assert "deep" in outcome.json["bad"][0]["reason"]
+
+
+def test_a_long_name_leaves_room_for_what_is_said_of_it(call: Any) -> None:
+    row = {"question": "q", "answer1": "a", "answer2": "bb", "label": 1}
+    rows = [json.dumps({**row, "annotator": name}) for name in (300 * "m", "b")]
+    Path("long.jsonl").write_text("\n".join(rows))
+    outcome = call("inspect", "long.jsonl")
+    assert "table (json lines)" in outcome.out
+    assert "mmm" in outcome.out

@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from magistrate.records import (
+    DEEPEST_META,
     Answer,
     Decision,
     Gold,
@@ -303,3 +304,16 @@ def test_every_record_says_what_it_is(kind: type[Record]) -> None:
     assert kind.__doc__
     assert kind.model_config["frozen"]
     assert kind.model_config["extra"] == "forbid"
+
+
+def test_meta_in_a_circle_or_too_deep_is_refused() -> None:
+    circle: list[Any] = []
+    circle.extend([circle, circle])
+    deep: list[Any] = []
+    for _ in range(DEEPEST_META):
+        deep = [deep]
+    for meta in ({"x": circle}, {"x": deep}):
+        with pytest.raises(ValidationError, match="deep in each other"):
+            sample(meta=meta)
+    kept = sample(meta={"x": deep[0]})
+    assert from_json_line(Sample, to_json_line(kept)) == kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -68,6 +69,9 @@ def convert(
 
     if target == STDOUT and as_json:
         raise typer.BadParameter("standard output cannot take both the samples and --json")
+    for source in (*sources, *([str(questions)] if questions else ())):
+        if target != STDOUT and _is_same_file(Path(source), Path(target)):
+            raise typer.BadParameter(f"OUT is the input {source}; name another file to write")
     terminal = Terminal(as_json, quiet)
     samples = read_samples(
         *sources,
@@ -103,3 +107,7 @@ def convert(
             "skipped_count": report.skipped_count,
         }
     )
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)

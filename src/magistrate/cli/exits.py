@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
+from contextlib import suppress
 from typing import Any
 
 from magistrate.errors import MagistrateError
@@ -78,7 +80,10 @@ def report(error: BaseException, *, as_json: bool, debug: bool) -> int:
     if told.message.startswith(_UNEXPECTED) and not debug:
         show_message("magistrate: this is a fault of the program; --debug shows where it happened")
     if as_json:
-        print_json(told.as_json())
+        try:
+            print_json(told.as_json())
+        except OSError:  # it may be this output that has no room; the exit code still tells
+            discard_output()
     return told.exit_code
 
 
@@ -86,7 +91,14 @@ def show_message(text: str) -> None:
     """Write a line to standard error; text from data cannot control the terminal."""
     from magistrate.report.text import harmless
 
-    print("\n".join(map(harmless, text.splitlines())), file=sys.stderr, flush=True)
+    # A log that takes nothing more is no reason to stop the work it tells of.
+    with suppress(OSError):
+        print("\n".join(map(harmless, text.splitlines())), file=sys.stderr, flush=True)
+
+
+def discard_output() -> None:
+    """Let what is still in the buffer of standard output go where exiting cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -10,13 +10,22 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, NoReturn, cast
 
 import typer
 
 from magistrate._version import __version__
 from magistrate.cli import convert, families, inspect, judge, judges, runs
-from magistrate.cli.exits import BAD_INPUT, OK, READER_GONE, CommandError, print_json, report
+from magistrate.cli.exits import (
+    BAD_INPUT,
+    OK,
+    READER_GONE,
+    CommandError,
+    discard_output,
+    print_json,
+    report,
+)
 from magistrate.cli.help import example
 
 _COMPLETION = "_MAGISTRATE_COMPLETE"
@@ -70,7 +79,18 @@ def root(
 
 def run() -> NoReturn:
     """Run the command with the process's arguments and exit."""
+    _open_closed_streams()
     sys.exit(main(sys.argv[1:]))
+
+
+def _open_closed_streams() -> None:
+    """Give a process that was started without a standard stream (``>&-``) an empty one.
+
+    Otherwise Python has None for it, and the next file opened gets its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -93,8 +113,7 @@ def main(arguments: Sequence[str]) -> int:
         code = _invoke(rest)
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still in the buffer has no reader either: let it go where exiting cannot fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return READER_GONE
     except UsageError as error:
         return _report_usage(error, as_json=as_json)

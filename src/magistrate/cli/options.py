@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -60,7 +61,12 @@ StrictOption = Annotated[
 LimitOption = Annotated[
     int | None,
     typer.Option(
-        "--limit", metavar="N", min=1, help="Use only the first N samples.", show_default=False
+        "--limit",
+        metavar="N",
+        min=1,
+        max=sys.maxsize,
+        help="Use only the first N samples.",
+        show_default=False,
     ),
 ]
 JoinOption = Annotated[

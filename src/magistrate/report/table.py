@@ -26,6 +26,7 @@ NOTHING = "–"
 """Shown where there is no number."""
 
 _LONGEST_REASON = 200
+_LONGEST_NAME = 32
 
 
 def summary_table(summary: RunSummary) -> RenderableType:
@@ -110,7 +111,8 @@ def _models(summary: RunSummary) -> Table:
 def facts_table(rows: Iterable[tuple[str, str]]) -> Table:
     """Return names and values in two columns."""
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="dim")
+    # A name from data may be long; it must leave room for what is said of it.
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=_LONGEST_NAME, style="dim")
     table.add_column(overflow="fold")
     for name, value in rows:
         table.add_row(Text(name), Text(value))
