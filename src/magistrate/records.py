@@ -98,7 +98,11 @@ def from_json_line(cls: type[R], data: bytes) -> R:
         if error.errors(include_url=False, include_input=False)[0]["type"] != "json_invalid":
             raise
         # pydantic's own parser does not know lone surrogates; the standard library's does.
-        return cls.model_validate(json.loads(data))
+        try:
+            value = json.loads(data)
+        except RecursionError as too_deep:
+            raise ValueError("nested too deeply") from too_deep
+        return cls.model_validate(value)
 
 
 class Turn(Record):

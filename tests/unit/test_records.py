@@ -317,3 +317,8 @@ def test_meta_in_a_circle_or_too_deep_is_refused() -> None:
             sample(meta=meta)
     kept = sample(meta={"x": deep[0]})
     assert from_json_line(Sample, to_json_line(kept)) == kept
+
+
+def test_a_line_nested_too_deeply_is_no_record() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        from_json_line(Sample, 100_000 * b"[")
