@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from leaks import read_rows
-from measure import raw_scorer, torch_scorer
+from measure import kept, raw_scorer, torch_scorer
 from measuring import Scorer
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -46,13 +46,16 @@ class DevPairs:
     length: Array
 
 
-def dev_pairs(scorer: Scorer, paths: Sequence[Path], groups: int) -> DevPairs:
+def dev_pairs(
+    scorer: Scorer, paths: Sequence[Path], groups: int, only: Sequence[str] | None = None
+) -> DevPairs:
     """Score the development split and take the margins of its pairs.
 
     Args:
         scorer: Scores (question, answer) readings, without a length term.
         paths: Group files.
         groups: At most so many groups of a source; of a large group the first answers only.
+        only: Leave out the other sources.
     """
     readings: list[tuple[str, str]] = []
     rows: list[tuple[str, str, float, int, int]] = []
@@ -60,6 +63,8 @@ def dev_pairs(scorer: Scorer, paths: Sequence[Path], groups: int) -> DevPairs:
     for path in paths:
         for row in read_rows(path):
             if row["split"] != "dev" or used[row["source"]] >= groups:
+                continue
+            if only and row["source"] not in only:
                 continue
             used[row["source"]] += 1
             start = len(readings)
@@ -164,10 +169,12 @@ def main() -> None:
     parser.add_argument("--judge", type=Path)
     parser.add_argument("--groups", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, required=True, help="JSON file for the card")
+    parser.add_argument("--only", nargs="*", help="score only these sources")
+    parser.add_argument("--keep", type=Path, help="raw scores are kept here (.npz)")
     parser.add_argument("--most", type=int, default=100, help="groups of a source")
     args = parser.parse_args()
     scorer = torch_scorer(args.base, args.judge) if args.judge else raw_scorer(args.folder)
-    pairs = dev_pairs(scorer, args.groups, args.most)
+    pairs = dev_pairs(kept(scorer, args.keep), args.groups, args.most, args.only)
     slope = choose_slope(pairs)
     temperature, band = fit_verdict(pairs, slope)
     values = {"length_coefficient": slope, "temperature": temperature, "tie_band": band}

@@ -82,7 +82,7 @@ def main() -> None:
     args = parser.parse_args()
     file = tomllib.loads((args.folder / "judge.toml").read_text(encoding="utf-8"))
     counts = read_json(args.build / "groups" / "counts.json")
-    commercial = file["made"]["variant"] == "permissive"
+    commercial = file["made"]["variant"] != "alpaca"
     parts = ["permissive"] if commercial else ["permissive", "non-commercial"]
     names = [name for part in parts for name in counts[part]]
     calibration = read_json(args.build / f"{args.name}.calibration.json")

@@ -84,6 +84,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kind", choices=sorted(PRECISION), default="int8")
     parser.add_argument("--variant", default="permissive")
+    parser.add_argument("--seed", type=int, default=1, help="of the whole recipe")
     args = parser.parse_args()
     judge = load_judge(args.base, args.judge)
     model = build_graph(judge, args.kind)
@@ -98,7 +99,7 @@ def main() -> None:
     calibration = {"temperature": 1.0, "tie_band": 0.0, "length_coefficient": 0.0}
     about = json.loads((args.judge / "about.json").read_text(encoding="utf-8"))
     made: dict[str, str | int] = {
-        "seed": int(about["settings"]["seed"]),
+        "seed": args.seed,
         "recipe": "recipes/mini.sh",
         "variant": args.variant,
         "base": "SmolLM2-135M-Instruct (Apache-2.0)",

@@ -6,6 +6,7 @@ Run it: ``python measure.py --data ../shared/data --folder judge --out judge-mea
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import time
@@ -46,14 +47,12 @@ def raw_scorer(folder: Path) -> Scorer:
     return score
 
 
-def torch_scorer(base: Path, judge_folder: Path, threads: int = 2) -> Scorer:
+def torch_scorer(base: Path, judge_folder: Path) -> Scorer:
     """Raw scores by trained weights in torch, bf16; for comparing candidates before export."""
-    import torch
     from judge import load_judge, score_all
     from layout import Layout
     from tokenizers import Tokenizer
 
-    torch.set_num_threads(threads)
     judge = load_judge(base, judge_folder)
     judge.decoder.bfloat16()
     layout = Layout(Tokenizer.from_file(str(base / "tokenizer.json")), 1024)
@@ -64,10 +63,10 @@ def torch_scorer(base: Path, judge_folder: Path, threads: int = 2) -> Scorer:
     return score
 
 
-def folder_scorer(folder: Path) -> Scorer:
-    """Scores of an exported judge as the package compares them, length term included."""
-    verdict = tomllib.loads((folder / "judge.toml").read_text(encoding="utf-8"))["verdict"]
-    return with_length(raw_scorer(folder), float(verdict["length_coefficient"]))
+def length_coefficient(folder: Path) -> float:
+    """What the judge folder adds to a score per log(1 + characters)."""
+    file = tomllib.loads((folder / "judge.toml").read_text(encoding="utf-8"))
+    return float(file["verdict"]["length_coefficient"])
 
 
 def with_length(raw: Scorer, slope: float) -> Scorer:
@@ -80,6 +79,23 @@ def with_length(raw: Scorer, slope: float) -> Scorer:
     return score
 
 
+def kept(raw: Scorer, path: Path | None) -> Scorer:
+    """Keep raw scores in a file, so that another length coefficient costs no second reading."""
+    if path is None:
+        return raw
+    store: dict[str, NDArray[np.float64]] = dict(np.load(path)) if path.exists() else {}
+
+    def score(readings: list[tuple[str, str]]) -> NDArray[np.float64]:
+        text = json.dumps(readings).encode("utf-8")
+        key = hashlib.sha256(text).hexdigest()
+        if key not in store:
+            store[key] = raw(readings)
+            np.savez(path, **store)  # type: ignore[arg-type]
+        return store[key]
+
+    return score
+
+
 def main() -> None:
     """Print the table and write it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -88,15 +104,15 @@ def main() -> None:
     parser.add_argument("--judge", type=Path, help="or trained weights, with --base and --slope")
     parser.add_argument("--base", type=Path)
     parser.add_argument("--slope", type=float, default=0.0, help="length coefficient")
+    parser.add_argument("--keep", type=Path, help="raw scores are kept here (.npz)")
+    parser.add_argument("--most", type=int, help="pairs of a set; all unless given")
     parser.add_argument("--sets", nargs="*", help="only these; the mean needs its columns")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     begun = time.time()
-    if args.folder:
-        scorer = folder_scorer(args.folder)
-    else:
-        scorer = with_length(torch_scorer(args.base, args.judge), args.slope)
-    table = measure(args.data, scorer, args.sets)
+    raw = raw_scorer(args.folder) if args.folder else torch_scorer(args.base, args.judge)
+    slope = length_coefficient(args.folder) if args.folder else args.slope
+    table = measure(args.data, with_length(kept(raw, args.keep), slope), args.sets, args.most)
     args.out.write_text(json.dumps(table, indent=1), encoding="utf-8")
     print(markdown(table))
     print(f"{time.time() - begun:.0f} s")

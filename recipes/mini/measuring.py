@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,13 @@ def load_measuring(data: Path) -> dict[str, list[Pair]]:
     return sets
 
 
+def drawn(pairs: list[Pair], most: int | None) -> list[Pair]:
+    """At most ``most`` of the pairs, drawn by a fixed seed."""
+    if most is None or len(pairs) <= most:
+        return pairs
+    return random.Random(1).sample(pairs, most)
+
+
 def wilson(hits: float, n: int, z: float = 1.959964) -> tuple[float, float]:
     """Wilson's interval for a proportion."""
     p, s = hits / n, z * z / n
@@ -111,11 +119,18 @@ def measure_set(pairs: list[Pair], scorer: Scorer) -> dict[str, float]:
 
 
 def measure(
-    data: Path, scorer: Scorer, only: list[str] | None = None
+    data: Path, scorer: Scorer, only: list[str] | None = None, most: int | None = None
 ) -> dict[str, dict[str, float]]:
-    """Measure every set, or only some; the row ``mean`` holds the mean of the five columns."""
+    """Measure every set, or only some; the row ``mean`` holds the mean of the five columns.
+
+    Args:
+        data: The data folder.
+        scorer: Scores (question, answer) readings.
+        only: Names of sets; all when None.
+        most: Draw so many pairs of a larger set, always the same ones; all when None.
+    """
     table = {
-        name: measure_set(pairs, scorer)
+        name: measure_set(drawn(pairs, most), scorer)
         for name, pairs in load_measuring(data).items()
         if only is None or name in only
     }

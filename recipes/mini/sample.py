@@ -148,7 +148,8 @@ def main() -> None:
     batches = [order[i : i + args.batch] for i in range(0, len(order), args.batch)]
     shuffle = torch.randperm(len(batches), generator=torch.Generator().manual_seed(args.seed))
     begun, tokens = time.time(), 0
-    with args.out.open("w", encoding="utf-8") as sink:
+    unfinished = args.out.with_suffix(".part")
+    with unfinished.open("w", encoding="utf-8") as sink:
         for n, b in enumerate(shuffle.tolist()[: args.batches]):
             batch = batches[b]
             heat = [float(rows[i]["temperature"]) for i in batch]
@@ -160,6 +161,7 @@ def main() -> None:
             tokens += sum(map(len, done))
             rate = tokens / (time.time() - begun)
             print(f"batch {n + 1}/{len(batches)}: {tokens} tokens, {rate:.0f} tokens/s", flush=True)
+    unfinished.rename(args.out)
 
 
 if __name__ == "__main__":

@@ -161,8 +161,8 @@ def rate_scale(done: float, warm: float, cool: float) -> float:
     return min(1.0, (1.0 - done) / cool)
 
 
-def main() -> None:
-    """Train and save; deterministic under the seed on one kind of CPU."""
+def arguments() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--groups", type=Path, nargs="+", required=True)
@@ -180,10 +180,18 @@ def main() -> None:
     parser.add_argument("--save", type=float, nargs="*", default=[], help="also save at shares")
     parser.add_argument("--compile", action="store_true", help="needs a C++ compiler")
     parser.add_argument("--shard", default="0/1", help="K/N: train on every Nth group from K on")
+    parser.add_argument("--visits", nargs="*", default=[], help="SOURCE=N: visits an epoch")
     parser.add_argument("--stop", type=float, default=1.0, help="end at this share of the run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
+    VISITS.update({name: int(count) for name, count in (v.split("=") for v in args.visits)})
+    return args
+
+
+def main() -> None:
+    """Train and save; deterministic under the seed on one kind of CPU."""
+    args = arguments()
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
