@@ -163,8 +163,8 @@ def main() -> None:
         same = np.sign(c.scores[::2] - c.scores[1::2]) == np.sign(base)
         error = float(np.abs(c.scores - first.scores).max())
         print(
-            f"| {c.name} | {c.size:.1f} | {c.load:.2f} | {len(texts) / 2 / wall:.1f} | {speed:.2f}x "
-            f"| {work:.2f}x | {100 * same.mean():.1f} % | {error:.3f} |"
+            f"| {c.name} | {c.size:.1f} | {c.load:.2f} | {len(texts) / 2 / wall:.1f} "
+            f"| {speed:.2f}x | {work:.2f}x | {100 * same.mean():.1f} % | {error:.3f} |"
         )
 
 
