@@ -340,6 +340,11 @@ def _jsonable(value: Any) -> Any:
         return {str(key): _jsonable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_jsonable(each) for each in value]
+    # NumPy's and other arrays' single numbers, which pydantic does not know.
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        plain = value.item()
+        if type(plain) is not type(value):
+            return _jsonable(plain)
     return to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="null")
 
 

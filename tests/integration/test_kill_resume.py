@@ -247,3 +247,35 @@ def test_of_two_processes_on_one_folder_the_second_is_refused(
         third.wait_until(lambda: size(out / "judgments.jsonl") > before)
         assert third.kill()
     assert mg.verify_run(out).ok
+
+
+def judge_at_once(source: Path, judge: str, out: Path, start: Any, outcomes: Any) -> None:
+    """Judge when all others are ready too; report what became of it."""
+    start.wait(PATIENCE_SECONDS)
+    try:
+        outcomes.put(mg.judge(source, judge, out).manifest.state)
+    except mg.MagistrateError as error:
+        outcomes.put(type(error).__name__)
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_of_processes_started_at_once_on_a_new_folder_one_runs_and_none_harms_it(
+    samples_file: Path, tmp_path: Path, attempt: int
+) -> None:
+    judge, out, count = "scripted:longer,delay=0.002", tmp_path / "run", 3
+    start, outcomes = FORKS.Barrier(count), FORKS.Queue()
+    arguments = (samples_file, judge, out, start, outcomes)
+    processes = [FORKS.Process(target=judge_at_once, args=arguments) for _ in range(count)]
+    for process in processes:
+        process.start()
+    try:
+        ended = sorted(outcomes.get(timeout=PATIENCE_SECONDS) for _ in processes)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+    # One that the system held up until the first had ended finds a complete run, and says so.
+    assert set(ended) <= {"RunLockedError", "complete"}
+    assert "complete" in ended
+    assert mg.open_run(out).manifest.judged == READINGS
+    assert mg.verify_run(out).ok

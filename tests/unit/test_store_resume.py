@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,62 @@ def test_samples_changed_behind_the_run_are_damage(out: Path) -> None:
     file.write_bytes(file.read_bytes().replace(b"q 1", b"q 9"))
     with pytest.raises(RunDamagedError, match="it was changed after the run began"):
         mg.judge(pairs(3), JUDGE, out)
+
+
+def folder_instead(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGED: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "deleted": ("samples.jsonl", Path.unlink, "samples.jsonl is missing; restore it"),
+    "emptied": (
+        "samples.jsonl",
+        lambda path: path.write_bytes(b""),
+        "samples.jsonl is empty, and the run has 3; restore it",
+    ),
+    "cut": (
+        "samples.jsonl",
+        lambda path: path.write_bytes(path.read_bytes().splitlines(keepends=True)[0]),
+        "samples.jsonl holds 1 samples, and the run has 3; restore it",
+    ),
+    "a folder": ("samples.jsonl", folder_instead, "it is a folder, not a file; restore it"),
+    "judgments": ("judgments.jsonl", folder_instead, "it is a folder, not a file; restore it"),
+    "bad rows": ("bad_rows.jsonl", Path.mkdir, "it is a folder, not a file; restore it"),
+}
+
+
+@pytest.mark.parametrize(("name", "damage", "words"), DAMAGED.values(), ids=DAMAGED)
+def test_a_file_that_is_lost_or_in_the_way_is_damage_and_says_how_to_mend_it(
+    out: Path, name: str, damage: Callable[[Path], object], words: str
+) -> None:
+    damage(out / name)
+    before = {entry.name: entry.is_dir() or entry.read_bytes() for entry in out.iterdir()}
+
+    def look() -> None:
+        run = mg.open_run(out)
+        mg.evaluate(run)
+        list(run.bad_rows())
+
+    acts: list[Callable[[], object]] = [look]
+    if name != "bad_rows.jsonl":
+        acts.append(lambda: mg.judge(pairs(3), JUDGE, out))
+    if name == "samples.jsonl":
+        acts.append(lambda: mg.judge(pairs(5), JUDGE, out))
+    for act in acts:
+        with pytest.raises(RunDamagedError, match=words) as caught:
+            act()
+        assert str(out / name) in str(caught.value)
+        for way in ("--out", "--start-over"):
+            assert way in str(caught.value)
+    after = {entry.name: entry.is_dir() or entry.read_bytes() for entry in out.iterdir()}
+    assert after == before
+
+
+def test_start_over_mends_a_run_that_lost_its_samples(out: Path) -> None:
+    folder_instead(out / "samples.jsonl")
+    assert mg.judge(pairs(3), JUDGE, out, start_over=True).manifest.judged == 6
+    assert mg.verify_run(out).ok
 
 
 def test_the_manifest_of_a_killed_run_is_brought_up_to_date(out: Path, tmp_path: Path) -> None:

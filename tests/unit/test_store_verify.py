@@ -77,6 +77,11 @@ def in_manifest(**values: object) -> Callable[[Path], None]:
     return act
 
 
+def into_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def change_decisions(out: Path) -> None:
     path = out / "decisions.parquet"
     metadata = pl.read_parquet_metadata(path)
@@ -86,13 +91,28 @@ def change_decisions(out: Path) -> None:
     )
 
 
-TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
+TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     "a question": (change("samples.jsonl", b"q 1", b"q 7"), "samples.jsonl: its SHA-256 is"),
     "a sample that is none": (
         change("samples.jsonl", b'"question"', b'"queston"'),
         "samples.jsonl, line 1: not a sample: question: Field required",
     ),
-    "samples gone": (lambda out: (out / "samples.jsonl").unlink(), "samples.jsonl: the file is"),
+    "samples gone": (
+        lambda out: (out / "samples.jsonl").unlink(),
+        "samples.jsonl: the file is missing, and the run has 4 samples",
+    ),
+    "samples emptied": (
+        lambda out: (out / "samples.jsonl").write_bytes(b""),
+        "samples.jsonl: the file is empty, and the run has 4 samples",
+    ),
+    "samples a folder": (
+        lambda out: into_a_folder(out / "samples.jsonl"),
+        "samples.jsonl: a folder is in the place of the file, and the run has 4 samples",
+    ),
+    "judgments a folder": (
+        lambda out: into_a_folder(out / "judgments.jsonl"),
+        "judgments.jsonl: a folder is in the place of the file",
+    ),
     "number of samples": (in_manifest(samples=5), "run.json: samples is 5, and 4 were found"),
     "number of readings": (in_manifest(readings=9), "run.json: readings is 9, and 8 were found"),
     "counts": (
@@ -115,7 +135,6 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
     "the order": (in_line(3, order=[1, 0]), "line 3: key, sample_id, order and repeat do not"),
     "the repeat": (in_line(3, repeat=1), "line 3: key, sample_id, order and repeat do not"),
     "the sample": (in_line(3, sample_id="0" * 24), "line 3: key, sample_id, order and repeat do"),
-    "the judge's name": (in_line(2, judge="other"), "line 2: judge is 'other', the run's is"),
     "the status": (in_line(2, status="fine"), "line 2: not a judgment: status: "),
     "a field": (in_line(2, verdict=1), "line 2: not a judgment: verdict: "),
     "half a line": (
@@ -141,13 +160,34 @@ TAMPERING: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize(("tamper", "words"), TAMPERING.values(), ids=TAMPERING)
 def test_what_was_tampered_with_is_found(
-    out: Path, tamper: Callable[[Path], None], words: str
+    out: Path, tamper: Callable[[Path], object], words: str
 ) -> None:
     tamper(out)
     report = mg.verify_run(out)
     assert not report.ok
     assert words in "\n".join(map(str, report.findings))
     assert report.findings_count == len(report.findings)
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "judgments.jsonl"])
+def test_a_file_that_cannot_be_read_is_one_finding_and_not_one_a_line(out: Path, name: str) -> None:
+    into_a_folder(out / name)
+    report = mg.verify_run(out)
+    assert [finding.file for finding in report.findings] == [name]
+
+
+def test_the_same_judge_under_another_name_is_the_same_judge(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    mg.judge(pairs(2), "scripted:longer,delay=0.001", out)
+    run = mg.judge(pairs(5), JUDGE, out)
+    assert {one.judge for one in run.judgments()} == {JUDGE, "scripted:longer,delay=0.001"}
+    report = mg.verify_run(out)
+    assert report.findings == ()
+    (note,) = report.notes
+    assert note == (
+        "judgments.jsonl: 6 lines call the judge 'scripted:longer' where run.json has "
+        "'scripted:longer,delay=0.001'; their keys say that it is the same judge"
+    )
 
 
 def test_many_findings_are_counted_and_some_are_listed(tmp_path: Path) -> None:

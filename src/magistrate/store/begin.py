@@ -83,7 +83,7 @@ def _resume(folder: RunFolder, intake: Intake, judge: Judge, settings: RunSettin
         *judge_differences(known.judge, judge.spec),
         *setting_differences(known.settings, settings),
     ]
-    other_input = intake.match(folder, known.samples_sha256, take_over=not differences)
+    other_input = intake.match(folder, known, take_over=not differences)
     if other_input is not None:
         differences.append(f"input: {other_input}")
     if differences:

@@ -14,6 +14,7 @@ from pathlib import Path
 from magistrate.formats.base import Notice
 from magistrate.records import Sample, from_json_line
 from magistrate.store.disk import NewFile
+from magistrate.store.lines import open_to_read, shorter_than_the_run
 
 _SEEN_BY_JUDGES = ("question", "answers", "reference", "rubric", "context", "images")
 _SHOWN_CHARACTERS = 60
@@ -49,22 +50,24 @@ class Comparison:
 
 
 def compare_samples(
-    lines: Iterator[tuple[Sample, bytes]], path: Path, *, take_over: bool
+    lines: Iterator[tuple[Sample, bytes]], path: Path, known_samples: int, *, take_over: bool
 ) -> Comparison:
     """Compare an input with ``samples.jsonl``.
 
     Args:
         lines: Each sample of the input with its line.
         path: The run's samples.
+        known_samples: How many ``run.json`` says there are; a killed process may have added more.
         take_over: Whether to write the input to the file when the run can go on with it.
 
     Raises:
+        RunDamagedError: The file cannot be read, or lost samples.
         RunError: The disk is full or the folder cannot be written.
     """
     row = added = changed = place = 0
     new: NewFile | None = None
     with ExitStack() as stack:
-        with path.open("rb") as stored:
+        with open_to_read(path) as stored:
             for sample, line in lines:
                 row += 1
                 known = stored.readline()
@@ -81,6 +84,8 @@ def compare_samples(
                 if new is not None:
                     new.write(line)
             left = sum(1 for _ in stored)
+        if row - added + left < known_samples:
+            raise shorter_than_the_run(path, row - added + left, known_samples)
         if left:
             return Comparison(f"the run has {row + left} samples, the input has {row}")
         if new is not None:

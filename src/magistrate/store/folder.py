@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -67,22 +68,27 @@ class RunFolder:
         yield from (self.judgments, self.damaged, self.decisions, self.report)
 
     def make(self) -> bool:
-        """Make the folder if it is missing; return whether it was.
+        """Make the folder if it is missing; return whether this call made it.
+
+        Of several processes at once only one is told that it did.
 
         Raises:
             RunError: A file is in the way, or the place cannot be written.
         """
         try:
-            existed = self.path.is_dir()
-            self.path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise RunError(
-                f"{self.path} cannot be made a run folder: a file is in the way; "
-                f"remove it, or choose another folder with --out"
-            ) from None
+            self.path.mkdir(parents=True)
         except OSError as error:
+            # What the system says of a folder that is there differs: it exists, is read-only, ...
+            with suppress(OSError):
+                if self.path.is_dir():
+                    return False
+            if isinstance(error, FileExistsError | NotADirectoryError):
+                raise RunError(
+                    f"{self.path} cannot be made a run folder: a file is in the way; "
+                    f"remove it, or choose another folder with --out"
+                ) from None
             raise cannot_write(self.path, error) from error
-        return not existed
+        return True
 
     def holds_run(self) -> bool:
         """Whether a run is here to be resumed.
@@ -113,10 +119,21 @@ class RunFolder:
         return False
 
     def remove_traces(self) -> None:
-        """Remove a folder in which no run ever began."""
-        for entry in self.path.iterdir():
-            entry.unlink()
-        self.path.rmdir()
+        """Remove a folder in which no run ever began, whose lock is held.
+
+        What is not a run's stays, and the folder with it. The lock's file goes last: once it is
+        gone, another process may begin here, and nothing but an empty folder is removed any more.
+        """
+        own = [*self.own_files(), *self.path.glob(".*.new"), self.path / HOLDER_FILE]
+        for file in (*own, self.path / LOCK_FILE):
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
+        self.remove_if_empty()
+
+    def remove_if_empty(self) -> None:
+        """Remove the folder if nothing is in it."""
+        with suppress(OSError):
+            self.path.rmdir()
 
 
 def default_folder(judge_name: str, now: datetime | None = None) -> Path:

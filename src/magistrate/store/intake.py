@@ -13,11 +13,12 @@ from magistrate.formats.base import BadRow, Notice
 from magistrate.ids import file_sha256
 from magistrate.judging.plan import Plan
 from magistrate.records import Record, Sample
+from magistrate.store.asked import line_of
 from magistrate.store.compare import compare_samples
 from magistrate.store.disk import NewFile, write_atomically, writing
 from magistrate.store.folder import RunFolder
 from magistrate.store.lines import to_line
-from magistrate.store.manifest import InputFile, describe_input
+from magistrate.store.manifest import InputFile, RunManifest, describe_input
 
 
 class Intake:
@@ -100,12 +101,12 @@ class Intake:
             file.put_in_place()
         self._write_remarks(folder)
 
-    def match(self, folder: RunFolder, known_sha256: str, *, take_over: bool) -> str | None:
+    def match(self, folder: RunFolder, known: RunManifest, *, take_over: bool) -> str | None:
         """Compare with the samples of an existing run.
 
         Args:
             folder: The run.
-            known_sha256: Hash of its ``samples.jsonl`` according to ``run.json``.
+            known: Its ``run.json``.
             take_over: Whether what no judgment depends on is taken over into the run: samples
                 beyond its own, labels, models' names. False only looks.
 
@@ -113,12 +114,14 @@ class Intake:
             What differs, in words; None when the run can go on with this input.
 
         Raises:
-            RunDamagedError: ``samples.jsonl`` is not what ``run.json`` says.
+            RunDamagedError: ``samples.jsonl`` is missing, or not what ``run.json`` says.
             RunError: The disk is full or the folder cannot be written.
         """
-        comparison = compare_samples(self._lines(), folder.samples, take_over=take_over)
+        comparison = compare_samples(
+            self._lines(), folder.samples, known.samples, take_over=take_over
+        )
         if comparison.difference is not None:
-            if file_sha256(folder.samples) != known_sha256:
+            if file_sha256(folder.samples) != known.samples_sha256:
                 raise RunDamagedError(
                     f"{folder.samples} is neither this input nor what {folder.manifest.name} "
                     f"remembers: it was changed after the run began; restore it, or choose "
@@ -135,9 +138,9 @@ class Intake:
         for sample in islice(self._source, self._limit):
             if self._strict:
                 self._check_strict()
-            line = to_line(sample)
-            self._digest.update(line)
             self.samples += 1
+            line = line_of(sample, self.samples)
+            self._digest.update(line)
             text = bytes.fromhex(sample.text_id)
             if text not in self._texts:
                 self._texts.add(text)

@@ -19,6 +19,9 @@ from magistrate.store.index import JournalIndex
 FORMAT_VERSION = 1
 """Version of the folder's layout; raised when an older magistrate could not read a run rightly."""
 
+MOST = 2**53
+"""Largest number that a setting takes: every reader of JSON keeps integers up to this."""
+
 State = Literal["running", "stopped", "complete"]
 """``complete``: every planned reading has a judgment. ``running``: a process is at it, or was
 killed. ``stopped``: it ended early, by request or by an error."""
@@ -39,8 +42,8 @@ class RunSettings(Record):
     """What the user asked for, defaults filled in. A resume may change all but orders, repeats."""
 
     orders: Orders = "both"
-    repeats: int = Field(default=1, ge=1)
-    limit: int | None = Field(default=None, ge=1)
+    repeats: int = Field(default=1, ge=1, le=MOST)
+    limit: int | None = Field(default=None, ge=1, le=MOST)
     """Judge only this many samples, from the start of the input."""
     strict: bool = False
     """Whether a bad row of the input stops the run before it begins."""

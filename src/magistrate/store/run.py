@@ -13,7 +13,7 @@ from magistrate.judging.plan import Plan
 from magistrate.records import Decision, Judgment, Sample
 from magistrate.store.folder import RunFolder
 from magistrate.store.index import JudgmentReader, last_judgments, read_index
-from magistrate.store.lines import read_records
+from magistrate.store.lines import open_to_read, read_records, shorter_than_the_run
 from magistrate.store.manifest import RunManifest, read_manifest
 
 
@@ -37,8 +37,18 @@ class Run:
         return plan_of(self.manifest)
 
     def samples(self) -> Iterator[Sample]:
-        """Yield the samples in the sequence of the input."""
-        return read_records(Sample, self.folder.samples)
+        """Yield the samples in the sequence of the input.
+
+        Raises:
+            RunDamagedError: ``samples.jsonl`` is missing, not readable or shorter than the run.
+        """
+        path, count = self.folder.samples, 0
+        open_to_read(path).close()  # other files of a run may be missing, this one never
+        for sample in read_records(Sample, path):
+            count += 1
+            yield sample
+        if count < self.manifest.samples:
+            raise shorter_than_the_run(path, count, self.manifest.samples)
 
     def judgments(self) -> Iterator[Judgment]:
         """Yield the last judgment of every reading, in the sequence in which they were made.
@@ -56,7 +66,7 @@ class Run:
         from the judgments; ``decisions.parquet`` holds the same for other programs.
 
         Raises:
-            RunDamagedError: A line is not a judgment.
+            RunDamagedError: A line is not a judgment or a sample, or a file cannot be read.
         """
         path = self.folder.judgments
         with closing(JudgmentReader(path, read_index(path))) as reader:

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import cast
 
-from magistrate.errors import MagistrateError, RunError
+from magistrate.errors import RunError
 from magistrate.formats.base import Notice
 from magistrate.judging.judge import Judge
 from magistrate.judging.orders import Orders
 from magistrate.judging.plan import Plan
 from magistrate.judging.stream import judge_samples
 from magistrate.records import Sample, Status
+from magistrate.store.asked import checked_settings, folder_path, loaded_judge, source_of
 from magistrate.store.begin import begin_or_resume
+from magistrate.store.claim import claimed_folder
 from magistrate.store.decisions import write_decisions
 from magistrate.store.disk import write_atomically
-from magistrate.store.folder import RunFolder, default_folder
+from magistrate.store.folder import RunFolder
 from magistrate.store.index import FAILURES
 from magistrate.store.intake import Intake
 from magistrate.store.interrupt import Interruption, RunInterrupted
 from magistrate.store.journal import Journal
-from magistrate.store.lines import describe, read_records, to_line
-from magistrate.store.lock import RunLock
-from magistrate.store.manifest import (
-    RunManifest,
-    RunSettings,
-    State,
-    bring_up_to_date,
-    write_manifest,
-)
+from magistrate.store.lines import read_records, to_line
+from magistrate.store.manifest import RunManifest, State, bring_up_to_date, write_manifest
 from magistrate.store.progress import OnProgress, Progress
 from magistrate.store.run import Run, open_run
 
@@ -44,7 +38,7 @@ SECONDS_BETWEEN_REPORTS = 0.1
 
 def judge(
     samples: str | Path | Sequence[str | Path] | Iterable[Sample],
-    judge: str | Judge = "mini",
+    judge: str | Path | Judge = "mini",
     out: str | Path | None = None,
     *,
     orders: Orders = "both",
@@ -64,7 +58,7 @@ def judge(
 
     Args:
         samples: Samples; or what :func:`magistrate.read_samples` returns; or paths of files.
-        judge: Name of a judge, or a loaded judge, which is then left open.
+        judge: Name or folder of a judge, or a loaded judge, which is then left open.
         out: The run folder; without it ``runs/JUDGE-TIME`` is made.
         orders: ``both`` reads every sample in the given order and reversed; ``given`` only once.
         repeats: How often each order is read.
@@ -76,7 +70,8 @@ def judge(
         on_notice: Called with what the user should know at once.
 
     Raises:
-        InputError: The input cannot be read or holds nothing to judge.
+        InputError: The input cannot be read, holds nothing to judge, or holds other things than
+            samples.
         JudgeNotFoundError: The judge's name means nothing here.
         EngineError: The engine cannot go on; what was judged is kept.
         RunLockedError: Another process is writing to the folder.
@@ -86,21 +81,16 @@ def judge(
         RunInterrupted: Ctrl-C or SIGTERM; what was judged is kept.
         MagistrateError: A setting has no such value.
     """
-    settings = _checked_settings(orders, repeats, limit, strict, retry)
-    with Interruption() as interruption, _loaded(judge) as loaded:
-        plan = Plan.of(loaded, orders=orders, repeats=repeats)
-        intake = Intake(_source(samples, strict), plan, limit=limit, strict=strict)
-        folder = RunFolder(Path(out) if out is not None else default_folder(loaded.spec.name))
-        is_new = folder.make()
-        try:
-            with RunLock(folder.path):
-                manifest = begin_or_resume(folder, intake, loaded, settings, start_over=start_over)
-                with Journal(folder.judgments, retry=retry) as journal:
-                    work = _Work(folder, journal, manifest, interruption, on_progress, on_notice)
-                    return work.run(loaded, (*intake.changes, *journal.notices))
-        finally:
-            if is_new and not folder.manifest.exists():
-                folder.remove_traces()
+    settings = checked_settings(orders, repeats, limit, strict, retry)
+    with Interruption() as interruption, loaded_judge(judge) as loaded:
+        plan = Plan.of(loaded, orders=settings.orders, repeats=settings.repeats)
+        source = source_of(samples, strict=settings.strict)
+        intake = Intake(source, plan, limit=settings.limit, strict=settings.strict)
+        with claimed_folder(folder_path(out), loaded.spec.name) as folder:
+            manifest = begin_or_resume(folder, intake, loaded, settings, start_over=start_over)
+            with Journal(folder.judgments, retry=settings.retry) as journal:
+                work = _Work(folder, journal, manifest, interruption, on_progress, on_notice)
+                return work.run(loaded, (*intake.changes, *journal.notices))
 
 
 class _Work:
@@ -211,44 +201,3 @@ class _Work:
             f"{len(self._journal.index)} of {self._manifest.readings} readings are judged and safe "
             f"in {self._folder.path}; the same command goes on from there"
         )
-
-
-def _checked_settings(
-    orders: Orders, repeats: int, limit: int | None, strict: bool, retry: Collection[Status]
-) -> RunSettings:
-    unknown = sorted(set(retry) - FAILURES)
-    if unknown:
-        raise MagistrateError(
-            f"retry has {', '.join(unknown)}; it takes any of {', '.join(sorted(FAILURES))}"
-        )
-    try:
-        return RunSettings(
-            orders=orders, repeats=repeats, limit=limit, strict=strict, retry=tuple(sorted(retry))
-        )
-    except ValueError as error:
-        raise MagistrateError(describe(error)) from error
-
-
-@contextmanager
-def _loaded(judge: str | Judge) -> Iterator[Judge]:
-    """Yield a judge; close it afterwards if it was opened here."""
-    if isinstance(judge, Judge):
-        yield judge
-        return
-    from magistrate.judging.resolve import load_judge  # brings Jinja2: on use
-
-    with load_judge(judge) as opened:
-        yield opened
-
-
-def _source(
-    samples: str | Path | Sequence[str | Path] | Iterable[Sample], strict: bool
-) -> Iterable[Sample]:
-    """Return samples as they are, and paths as a reader of their files."""
-    if isinstance(samples, str | Path):
-        samples = [samples]
-    if isinstance(samples, list | tuple) and samples and isinstance(samples[0], str | Path):
-        from magistrate.formats.reading import read_samples  # only files need the readers
-
-        return read_samples(*cast(Sequence[str | Path], samples), strict=strict)
-    return cast(Iterable[Sample], samples)

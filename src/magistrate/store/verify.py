@@ -92,12 +92,17 @@ class _Verification:
         self._last: dict[bytes, str] = {}
         """Key to the status of its last judgment."""
         self._lines = 0
+        self._knows_samples = False
+        self._knows_judgments = False
+        self._other_names: Counter[str] = Counter()
+        """Names of the judge on judgments, other than the one in ``run.json``."""
 
     def report(self) -> VerifyReport:
         self._check_manifest()
         self._check_samples()
         self._check_judgments()
         self._check_counts()
+        self._note_names()
         if not self._count:
             self._check_decisions()
         statuses = Counter(self._last.values())
@@ -128,9 +133,10 @@ class _Verification:
 
     def _check_samples(self) -> None:
         path, manifest = self._folder.samples, self._manifest
-        if not path.exists():
-            self._find(path, "the file is missing")
+        if (problem := _unusable(path)) is not None:
+            self._find(path, f"{problem}, and the run has {manifest.samples} samples")
             return
+        self._knows_samples = True
         if (found := file_sha256(path)) != manifest.samples_sha256:
             self._find(
                 path,
@@ -150,6 +156,10 @@ class _Verification:
 
     def _check_judgments(self) -> None:
         path = self._folder.judgments
+        if path.is_dir():
+            self._find(path, "a folder is in the place of the file")
+            return
+        self._knows_judgments = True
         torn: list[int] = []
         for number, _, line in iterate_lines(path):
             if is_torn(line):
@@ -164,8 +174,11 @@ class _Verification:
             except ValueError as error:
                 self._find(path, f"not a judgment: {describe(error)}", number)
                 continue
-            for problem in self._problems_of(judgment):
+            problems = tuple(self._problems_of(judgment))
+            for problem in problems:
                 self._find(path, problem, number)
+            if not problems and judgment.judge != self._manifest.judge.name:
+                self._other_names[judgment.judge] += 1
             self._last[bytes.fromhex(judgment.key)] = judgment.status
         if torn:
             self._notes.append(
@@ -174,17 +187,27 @@ class _Verification:
             )
 
     def _problems_of(self, judgment: Judgment) -> Iterator[str]:
-        if bytes.fromhex(judgment.key) not in self._planned:
+        if self._knows_samples and bytes.fromhex(judgment.key) not in self._planned:
             yield f"key {judgment.key} belongs to no sample, order and repeat of this run"
         elif self._plan.key_of(judgment.sample_id, judgment.order, judgment.repeat) != judgment.key:
             yield "key, sample_id, order and repeat do not belong together"
-        if judgment.judge != self._manifest.judge.name:
-            yield f"judge is '{judgment.judge}', the run's is '{self._manifest.judge.name}'"
         if self._last.get(bytes.fromhex(judgment.key)) == "ok":
             yield f"key {judgment.key} has an ok judgment on an earlier line: it was judged twice"
 
+    def _note_names(self) -> None:
+        """A judge is what its id says; a resume may call it by another name."""
+        if self._other_names:
+            names = ", ".join(f"'{name}'" for name, _ in self._other_names.most_common(3))
+            self._notes.append(
+                f"{self._folder.judgments.name}: {self._other_names.total()} lines call the judge "
+                f"{names} where {self._folder.manifest.name} has '{self._manifest.judge.name}'; "
+                f"their keys say that it is the same judge"
+            )
+
     def _check_counts(self) -> None:
         manifest = self._manifest
+        if not self._knows_judgments:
+            return
         missing = len(self._planned - self._last.keys())
         if manifest.state == "running":
             self._notes.append(
@@ -217,6 +240,15 @@ class _Verification:
                     self._find(path, "not what the judgments give; delete the file", row)
         except RunDamagedError as error:
             self._find(path, str(error))
+
+
+def _unusable(path: Path) -> str | None:
+    """Say what is in the place of a file that must hold something; None when it does."""
+    if path.is_dir():
+        return "a folder is in the place of the file"
+    if not path.exists():
+        return "the file is missing"
+    return None if path.stat().st_size else "the file is empty"
 
 
 def repair_run(path: str | Path) -> int:
