@@ -293,3 +293,22 @@ def test_mini_scores_a_reading_alike_whatever_is_in_the_batch(mini: EncoderEngin
     alone = scores(mini, [one])["one"]
     crowded = scores(mini, [*rest, one])["one"]
     assert alone == pytest.approx(crowded, abs=0.05)
+
+
+def test_safe_and_fast_kernels_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the processor cannot overflow, the kernels differ in speed alone."""
+    if not encoder._has_vnni():
+        pytest.skip("this processor is not known to have VNNI: only the safe kernels are used")
+    readings = [[1, 4093, 198, 19556, 2], [1, 28, 198]]
+    fast = EncoderEngine(MINI).score(readings)
+    monkeypatch.setattr(encoder, "_has_vnni", lambda: False)
+    assert EncoderEngine(MINI).score(readings) == pytest.approx(fast, abs=1e-4)
+
+
+def test_equal_readings_are_computed_once(session: FakeSession, folder: Path) -> None:
+    engine = EncoderEngine(folder)
+    requests = [request(str(i), "Why?", answer) for i, answer in enumerate("abab")]
+    found = {c.key: c for c in engine.complete(requests)}
+    assert sum(rows for rows, _ in session.batches) == 2
+    assert found["0"].score == found["2"].score
+    assert [found[k].usage.cached_tokens > 0 for k in "0123"] == [False, False, True, True]

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from magistrate.engines.base import EngineInfo
+from magistrate.engines.base import PREFERRED_BATCH, EngineInfo
 from magistrate.engines.scripted import ScriptedEngine, open_engine
 from magistrate.errors import EngineError, MissingVariablesError
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.judging.merge import decide, merge_judgments
 from magistrate.judging.orders import orders_to_read, to_own_order
 from magistrate.judging.plan import Plan
-from magistrate.judging.stream import CHUNK_READINGS, judge_samples
+from magistrate.judging.stream import judge_samples
 from magistrate.messages import Completion, Message, Part, Request, Sampling
 from magistrate.prompts.base import Verdict
 from magistrate.records import Answer, Judgment, Probabilities, Sample
@@ -142,14 +142,14 @@ class BatchEngine(ScriptedEngine):
 
 
 def test_batch_dependent_engines_get_the_whole_chunk_again() -> None:
-    samples = [pair(str(i)) for i in range(CHUNK_READINGS)]
+    samples = [pair(str(i)) for i in range(PREFERRED_BATCH)]
     engine = BatchEngine()
     judge = make_judge("test", PlainFamily(), engine)
     every = all_judgments(judge, samples)
-    assert engine.batches == [CHUNK_READINGS, CHUNK_READINGS]  # type: ignore[attr-defined]
-    done = {j.key for j in every[: CHUNK_READINGS + 3]}
-    assert all_judgments(judge, samples, done=done) == every[CHUNK_READINGS + 3 :]
-    assert engine.batches[2:] == [CHUNK_READINGS]  # type: ignore[attr-defined]
+    assert engine.batches == [PREFERRED_BATCH, PREFERRED_BATCH]  # type: ignore[attr-defined]
+    done = {j.key for j in every[: PREFERRED_BATCH + 3]}
+    assert all_judgments(judge, samples, done=done) == every[PREFERRED_BATCH + 3 :]
+    assert engine.batches[2:] == [PREFERRED_BATCH]  # type: ignore[attr-defined]
 
 
 def test_other_engines_get_only_what_is_missing() -> None:

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 import magistrate as mg
-from magistrate.engines.base import EngineInfo
+from magistrate.engines.base import PREFERRED_BATCH, EngineInfo
 from magistrate.engines.scripted import ScriptedEngine
 from magistrate.errors import EngineError, InputError, RunError, RunLockedError
 from magistrate.formats.base import BadRow, Notice
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.judging.resolve import load_judge
-from magistrate.judging.stream import CHUNK_READINGS
 from magistrate.messages import Completion, Request
 from magistrate.records import Answer, Sample
 from magistrate.store.lock import RunLock
@@ -175,19 +174,19 @@ def test_retry_says_which_failures_are_judged_again(
 def test_a_dead_engine_leaves_what_was_judged_and_the_next_call_goes_on(
     out: Path, judge: Judge, engine: Failing, tmp_path: Path
 ) -> None:
-    samples = pairs(CHUNK_READINGS)
+    samples = pairs(PREFERRED_BATCH)
     whole = mg.judge(samples, judge, tmp_path / "whole")
     engine.asked = 0
-    engine.die_after = CHUNK_READINGS + 30
+    engine.die_after = PREFERRED_BATCH + 30
     told: list[Notice] = []
     with pytest.raises(EngineError, match="the engine is gone"):
         mg.judge(samples, judge, out, on_notice=told.append)
-    assert f"{engine.die_after} of {2 * CHUNK_READINGS} readings are judged" in told[-1].message
+    assert f"{engine.die_after} of {2 * PREFERRED_BATCH} readings are judged" in told[-1].message
     stopped = mg.open_run(out)
     assert stopped.manifest.state == "stopped"
     assert stopped.manifest.judged == engine.die_after
     assert [one.kind for one in stopped.notices()] == ["stopped"]
-    assert mg.verify_run(out).missing == 2 * CHUNK_READINGS - engine.die_after
+    assert mg.verify_run(out).missing == 2 * PREFERRED_BATCH - engine.die_after
 
     engine.die_after = None
     resumed = mg.judge(samples, judge, out)

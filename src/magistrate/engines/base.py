@@ -11,6 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from magistrate.messages import Completion, Request
 
+PREFERRED_BATCH = 256
+"""Enough to sort by length or to keep a server busy, little enough to lose nothing by."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
@@ -27,7 +30,7 @@ class EngineInfo:
     batch_dependent: bool = False
     """Whether the last digits of an output depend on what else is in the batch (floating point).
     Such engines are always given the same whole chunk, so that a resumed run repeats exactly."""
-    preferred_batch: int = 64
+    preferred_batch: int = PREFERRED_BATCH
     """How many requests to hand over at once so that the engine can sort and batch them."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Whatever changes the output: precision, quantisation, decoding defaults."""

@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -34,13 +35,9 @@ from magistrate.records import Usage
 BATCH_TOKENS = 2048
 """Padded tokens of one model run; larger batches gain nothing and take more memory."""
 
-_OPTIONS = {
-    # Products of 8-bit integers can overflow on x86 processors without VNNI; this takes the exact
-    # kernel there and changes nothing elsewhere.
-    "session.x64quantprecision": "1",
-    # Idle threads sleep rather than spin: on a shared machine spinning costs others, and us, time.
-    "session.intra_op.allow_spinning": "0",
-}
+_SAFE_KERNELS = ("session.x64quantprecision", "1")
+"""Products of 8-bit integers can overflow on x86 processors without VNNI; this session option
+takes kernels that cannot. They are two to three times slower, also where nothing could overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +137,7 @@ class EncoderEngine:
             context_tokens=self._max_tokens,
             scores=True,
             batch_dependent=True,
-            preferred_batch=256,
+            preferred_batch=64,
             settings=dict(self._session.get_modelmeta().custom_metadata_map),
         )
 
@@ -154,18 +151,28 @@ class EncoderEngine:
         return len(self._plain.encode(_clean(text), add_special_tokens=False).ids)
 
     def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
-        """Score every request once, the longest first.
+        """Score every request once, the longest first; equal readings are computed once.
+
+        An answer that stands in several pairs of a question is such a reading. Its repetitions
+        count as cached tokens and take no time.
 
         Raises:
             EngineError: The runtime failed, or the engine was closed.
         """
         readings = self.encode(requests)
-        for batch in make_batches([len(reading.ids) for reading in readings], BATCH_TOKENS):
+        places: dict[tuple[int, ...], list[int]] = {}
+        for i, reading in enumerate(readings):
+            places.setdefault(tuple(reading.ids), []).append(i)
+        distinct = list(places)
+        for batch in make_batches([len(ids) for ids in distinct], BATCH_TOKENS):
             started = time.perf_counter()
-            scores = self.score([readings[i].ids for i in batch])
+            scores = self.score([distinct[k] for k in batch])
             seconds = (time.perf_counter() - started) / len(batch)
-            for i, score in zip(batch, scores.tolist(), strict=True):
-                yield _completion(requests[i].key, readings[i], score, seconds)
+            for k, score in zip(batch, scores.tolist(), strict=True):
+                first, *others = places[distinct[k]]
+                yield _completion(requests[first].key, readings[first], score, seconds)
+                for i in others:
+                    yield _completion(requests[i].key, readings[i], score, 0.0, cached=True)
 
     def encode(self, requests: Sequence[Request]) -> list[Reading]:
         """Turn requests into token ids that fit the model's window."""
@@ -238,8 +245,11 @@ def open_engine(model: str, url: str | None = None) -> EncoderEngine:
     return EncoderEngine(Path(model).expanduser())
 
 
-def _completion(key: str, reading: Reading, score: float, seconds: float) -> Completion:
-    usage = Usage(prompt_tokens=len(reading.ids), requests=1)
+def _completion(
+    key: str, reading: Reading, score: float, seconds: float, *, cached: bool = False
+) -> Completion:
+    tokens = len(reading.ids)
+    usage = Usage(prompt_tokens=tokens, cached_tokens=tokens if cached else 0, requests=1)
     if not math.isfinite(score):
         return Completion(
             key=key,
@@ -299,14 +309,24 @@ def _open_session(weights: bytes, path: Path, threads: int | None) -> Any:
     options.intra_op_num_threads = threads or _cores()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    for name, value in _OPTIONS.items():
-        options.add_session_config_entry(name, value)
+    if not _has_vnni():
+        options.add_session_config_entry(*_SAFE_KERNELS)
     try:
         # From bytes, not from the path: what runs is what was hashed, and a model loaded so
         # cannot pull in other files.
         return onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has no common base class for its errors
         raise EngineError(f"{path}: ONNX Runtime cannot load it ({error})") from error
+
+
+def _has_vnni() -> bool:
+    """Whether the processor is known to multiply 8-bit integers without overflow."""
+    try:
+        text = Path("/proc/cpuinfo").read_text("ascii", errors="replace")
+    except OSError:
+        return False  # not Linux: nothing is known, the safe kernels are taken
+    flags = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return flags is not None and bool({"avx512_vnni", "avx_vnni"} & set(flags[1].split()))
 
 
 def _cores() -> int:

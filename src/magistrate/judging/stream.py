@@ -23,9 +23,6 @@ from magistrate.messages import Completion, Message, Request
 from magistrate.prompts.base import Verdict
 from magistrate.records import Judgment, Sample, Usage
 
-CHUNK_READINGS = 256
-"""Readings handed to an engine at once: enough to sort by length, little enough to lose nothing."""
-
 
 def judge_samples(
     judge: Judge,
@@ -47,6 +44,7 @@ def judge_samples(
     Raises:
         EngineError: The engine cannot go on; all judgments made before have been yielded.
     """
+    size = judge.engine.info.preferred_batch
     chunk: list[Reading] = []
     planned: set[bytes] = set()
     plan = Plan.of(judge, orders=orders, repeats=repeats)
@@ -56,7 +54,7 @@ def judge_samples(
             if compact_key not in planned:
                 planned.add(compact_key)
                 chunk.append(reading)
-        if len(chunk) >= CHUNK_READINGS:
+        if len(chunk) >= size:
             yield from _judge_chunk(judge, chunk, done)
             chunk = []
     yield from _judge_chunk(judge, chunk, done)
