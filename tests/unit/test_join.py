@@ -97,6 +97,22 @@ def test_nothing_in_common_is_an_error(write: Write) -> None:
         list(mg.read_samples(a, b))
 
 
+def test_ids_that_stand_for_other_questions_throughout(write: Write) -> None:
+    a = write("a.jsonl", answers("a", [1, 2]))
+    rows = [{**row, "question": f"other {row['id']}"} for row in answers("b", [1, 2, 3])]
+    rows[2]["question"] = "question 2"
+    b = write("b.jsonl", rows)
+    with pytest.raises(InputError) as caught:
+        list(mg.read_samples(a, b))
+    message = str(caught.value)
+    assert "no id in common" not in message
+    assert f"id 1 stands for different questions: 'question 1' in {a}, 'other 1' in {b}" in message
+    assert "--columns id=question,question=question" in message
+    by_question = {"id": "question", "question": "question"}
+    (sample,) = mg.read_samples(a, b, columns=by_question)
+    assert [answer.text for answer in sample.answers] == ["a on 2", "b on 3"]
+
+
 def test_by_question_where_there_are_no_ids(write: Write) -> None:
     rows = [{"question": f"q{i}", "answer": f"a{i}"} for i in range(3)]
     other = [{"question": f"q{i}", "answer": f"b{i}"} for i in (2, 0, 1)]

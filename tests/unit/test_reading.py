@@ -112,6 +112,22 @@ class TestSamples:
         with pytest.raises(InputError, match="no file was given"):
             mg.read_samples()
 
+    def test_options_that_make_no_sense(self, write: Write) -> None:
+        path = write(PAIRS)
+        for limit in (0, -1):
+            with pytest.raises(InputError, match=f"limit is {limit}; needed: 1 or more"):
+                mg.read_samples(path, limit=limit)
+            with pytest.raises(InputError, match=f"limit is {limit}"):
+                mg.inspect_files(path, limit=limit)
+        with pytest.raises(InputError, match="join is 'x'; known: pairs, nway, off"):
+            mg.read_samples(path, join="x")  # type: ignore[arg-type]
+
+    def test_rows_before_damage_are_samples(self, write: Write) -> None:
+        lines = "".join(json.dumps(row) + "\n" for row in PAIRS)
+        reader = mg.read_samples(write(gzip.compress(lines.encode()) + b"garbage"))
+        assert len(list(reader)) == 5
+        assert [bad.row for bad in reader.bad] == [6]
+
     def test_readers_that_trip_over_a_row_lose_only_that_row(
         self, write: Write, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -192,6 +208,10 @@ class TestFormats:
         assert mg.read_samples(path, format="table").format == "table"
         with pytest.raises(FormatError, match="did you mean 'table'"):
             mg.read_samples(path, format="tabel")
+        with pytest.raises(FormatError, match=r"no format 'x'\. Known formats: "):
+            mg.read_samples(path, format="x")
+        with pytest.raises(FormatError, match=r"rows without any field \(\{\}\)"):
+            mg.read_samples(write("{}\n", "empty.jsonl"))
         with pytest.raises(InputError, match="none of the 5 rows can be read as 'samples'"):
             list(mg.read_samples(path, format="samples"))
 

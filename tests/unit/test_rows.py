@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import datetime
 import gzip
 import io
 import json
 import os
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -194,10 +196,35 @@ class TestNumbersAndCharacters:
         assert found.values[1]["a"] == float("-inf")
         assert found.values[2]["id"] == 123456789012345678901234567890
 
-    def test_number_too_long_to_read(self, read: Callable[..., File]) -> None:
+    def test_number_too_long_to_read_is_its_text(self, read: Callable[..., File]) -> None:
         found = read('{"a": 1}\n{"a": [' + "9" * 5000 + "]}\n")
-        assert len(found.values) + len(found.bad) == 2
-        assert found.values[0] == {"a": 1}
+        assert (found.values, found.bad) == ([{"a": 1}, {"a": ["9" * 5000]}], [])
+        assert found.kinds == ["long-number"]
+        assert found.messages[0].endswith("kept as its text (row 2)")
+
+    @pytest.mark.parametrize("blank", ["", " "])
+    def test_a_repeated_key_is_told(self, read: Callable[..., File], blank: str) -> None:
+        odd = (
+            f'{{"a"{blank}: "x", "b"{blank}: [{{"c"{blank}: 1, "c"{blank}: 2}}], "a"{blank}: "y"}}'
+        )
+        plain = json.dumps({"a": 'say "z": 1', "b": {"a": 1}})
+        for text in (f"{plain}\n{odd}\n", f"[\n{plain},\n{odd}\n]"):
+            found = read(text)
+            assert found.values[1] == {"a": "y", "b": [{"c": 2}]}
+            assert found.kinds == ["repeated-key"] * 2
+            assert (
+                'the key "a" stands 2 times in one object; the last is taken (row 2)'
+                in (found.messages[1])
+            )
+        assert read(f"{plain}\n{plain}\n").kinds == []
+
+    @pytest.mark.parametrize("depth", [300, 900, 990, 1010, 1020, 2000])
+    def test_depths_around_the_limit_cost_one_row(
+        self, read: Callable[..., File], depth: int
+    ) -> None:
+        found = read('{"a": 1}\n{"a": ' + "[" * depth + "]" * depth + '}\n{"a": 3}\n')
+        assert [row["a"] for row in (found.values[0], found.values[-1])] == [1, 3]
+        assert len(found.values) + len(found.bad) == 3
 
     def test_deep_nesting(self, read: Callable[..., File]) -> None:
         found = read('{"a": 1}\n{"a": ' + "[" * 200_000 + "]" * 200_000 + "}\n")
@@ -240,6 +267,17 @@ class TestNumbersAndCharacters:
             assert read(mark + text.encode(encoding)).values == ROWS
         found = read(mark + "q,a\r\né,😀\r\n".encode(encoding))
         assert found.values == [{"q": "é", "a": "😀"}]
+
+    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+    def test_utf16_without_a_mark(self, read: Callable[..., File], encoding: str) -> None:
+        for text in (lines(ROWS), json.dumps(ROWS, ensure_ascii=False)):
+            assert read(text.encode(encoding)).values == ROWS
+        found = read("text,a\r\n一二,😀\r\n".encode(encoding))
+        assert found.values == [{"text": "一二", "a": "😀"}]
+        assert read(gzip.compress(lines(ROWS).encode(encoding))).values == ROWS
+
+    def test_nuls_in_utf8_are_no_utf16(self, read: Callable[..., File]) -> None:
+        assert read('q,a\n"\0x\0y\0z\0",w\n').values == [{"q": "\0x\0y\0z\0", "a": "w"}]
 
     def test_utf16_cut_in_a_character(self, read: Callable[..., File]) -> None:
         data = codecs.BOM_UTF16_LE + lines(ROWS).encode("utf-16-le") + b"\n"
@@ -343,6 +381,25 @@ class TestTables:
         found = read("a,b\nx\u2028y,z\x0bw\n")
         assert found.values == [{"a": "x\u2028y", "b": "z\x0bw"}]
 
+    def test_carriage_returns_alone_end_rows(self, read: Callable[..., File]) -> None:
+        found = read('a,b\r1,"x\ry"\r2,z\r')
+        assert found.values == [{"a": "1", "b": "x\ny"}, {"a": "2", "b": "z"}]
+        found = read("".join(json.dumps(row) + "\r" for row in ROWS))
+        assert (found.container, found.values) == ("json lines", ROWS)
+        assert (found.numbers, found.kinds) == ([1, 2, 3], [])
+        assert read(json.dumps(ROWS, indent=1).replace("\n", "\r")).values == ROWS
+        assert read('{"a": "x\ry"}').values == [{"a": "x\ry"}]
+
+    def test_ten_thousand_columns_take_no_time(self, read: Callable[..., File]) -> None:
+        names = [f"c{i}" for i in range(10_000)]
+        begun = time.process_time()
+        found = read(",".join(names) + "\n" + ",".join("x" * 10_000) + "\n")
+        assert len(found.values[0]) == 10_000
+        with pytest.raises(InputError, match="names c7 twice") as caught:
+            read(",".join([*names, "c7"]) + "\n1\n")
+        assert len(str(caught.value)) < 1000
+        assert time.process_time() - begun < 1.5
+
     def test_long_cell(self, read: Callable[..., File]) -> None:
         assert read("a,b\n" + "x" * 5_000_000 + ",y\n").values == [{"a": "x" * 5_000_000, "b": "y"}]
 
@@ -360,6 +417,62 @@ class TestTables:
         assert found.container == "parquet"
         assert found.values[0] == {"q": "a", "n": 1, "l": ["x"], "day": "2024-01-02"}
         assert found.values[1]["q"] is None
+
+    def test_parquet_types_that_json_lacks(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.parquet"
+        moment = datetime.datetime.fromisoformat("2024-01-02T03:04:05")
+        step = datetime.timedelta(days=1, hours=1)
+        pl.DataFrame(
+            {
+                "q": ["a"],
+                "moment": [moment],
+                "zoned": pl.Series([moment]).dt.replace_time_zone("Europe/Berlin"),
+                "step": [step],
+                "clock": [datetime.time(1, 2, 3)],
+                "price": pl.Series(["1.50"]).cast(pl.Decimal(10, 2)),
+                "kind": pl.Series(["k"], dtype=pl.Categorical),
+                "level": pl.Series(["l"], dtype=pl.Enum(["l", "m"])),
+                "bytes": ["é".encode()],
+                "latin": [b"caf\xe9"],
+                "image": [b"\x89PNG\0\xff"],
+                "deep": [{"days": [moment.date()], "raw": b"x", "step": step, "none": None}],
+                "array": pl.Series([[1, 2]], dtype=pl.Array(pl.Int64, 2)),
+                "list": [[moment]],
+            }
+        ).write_parquet(path)
+        found = File(path)
+        assert found.bad == []
+        assert found.values == [
+            {
+                "q": "a",
+                "moment": "2024-01-02T03:04:05.000000",
+                "zoned": "2024-01-02T03:04:05.000000+01:00",
+                "step": "P1DT1H",
+                "clock": "01:02:03",
+                "price": "1.50",
+                "kind": "k",
+                "level": "l",
+                "bytes": "é",
+                "latin": "caf\udce9",
+                "image": None,
+                "deep": {"days": ["2024-01-02"], "raw": "x", "step": "P1DT1H", "none": None},
+                "array": [1, 2],
+                "list": ["2024-01-02T03:04:05"],
+            }
+        ]
+        assert json.dumps(found.values)
+        assert sorted(found.kinds) == ["encoding", "left-out"]
+        assert any("column 'image' holds bytes that are no text" in m for m in found.messages)
+
+    def test_a_parquet_value_that_python_lacks_costs_its_column(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.parquet"
+        far = pl.Series([[10**18]]).cast(pl.List(pl.Datetime("us")))
+        pl.DataFrame({"q": ["a"], "far": far, "z": [1]}).write_parquet(path)
+        found = File(path)
+        assert found.values == [{"q": "a", "far": None, "z": 1}]
+        assert found.kinds == ["left-out"]
+        assert "column 'far' cannot be read" in found.messages[0]
+        assert "\n" not in found.messages[0]
 
     def test_parquet_of_many_batches_keeps_order(self, tmp_path: Path) -> None:
         path = tmp_path / "t.parquet"
@@ -389,6 +502,38 @@ class TestSources:
         assert read(gzip.compress(buffer.getvalue())).values == [{"a": 1}, {"a": 2}]
         members = gzip.compress(b'{"a": 1}\n') + gzip.compress(b'{"a": 2}\n')
         assert read(members).values == [{"a": 1}, {"a": 2}]
+
+    @pytest.mark.parametrize("kind", ["lines", "array", "csv"])
+    def test_rows_before_the_damage_of_a_cut_gzip_are_read(
+        self, read: Callable[..., File], kind: str
+    ) -> None:
+        rows = [{"id": str(i), "t": os.urandom(30).hex()} for i in range(3000)]
+        texts = {
+            "lines": lines(rows),
+            "array": json.dumps(rows),
+            "csv": "id,t\n" + "".join(f"{row['id']},{row['t']}\n" for row in rows),
+        }
+        data = gzip.compress(texts[kind].encode())
+        found = read(data[: len(data) // 2])
+        assert 1000 < len(found.values) < 2000
+        assert found.values == rows[: len(found.values)]
+        (bad,) = found.bad
+        assert bad.row == len(found.values) + 1
+        assert "the gzip data is cut off or damaged here" in bad.reason
+
+    def test_damage_inside_gzip(self, read: Callable[..., File]) -> None:
+        rows = [{"id": i, "t": os.urandom(30).hex()} for i in range(20_000)]
+        data = bytearray(gzip.compress(lines(rows).encode()))
+        middle = len(data) // 2
+        data[middle : middle + 2000] = b"\xff" * 2000
+        found = read(bytes(data))
+        assert found.values[:9000] == rows[:9000]
+        assert "damaged here" in found.bad[-1].reason
+
+    def test_what_follows_gzip_is_told(self, read: Callable[..., File]) -> None:
+        found = read(gzip.compress(lines(ROWS).encode()) + b"garbage")
+        assert found.values == ROWS
+        assert [(bad.row, "is no gzip data" in bad.reason) for bad in found.bad] == [(4, True)]
 
     def test_cut_off_gzip(self, read: Callable[..., File]) -> None:
         data = gzip.compress(os.urandom(100_000).hex().encode())
@@ -443,6 +588,16 @@ class TestSources:
             Source(str(tmp_path / "pair.jsonl"))
         with pytest.raises(InputError, match="there is no folder"):
             Source(str(tmp_path / "no" / "pair.jsonl"))
+
+    def test_empty_name_and_links_that_lead_nowhere(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="name is empty"):
+            Source("")
+        for name, to in (("one", "two"), ("two", "one"), ("dangling", "nope")):
+            (tmp_path / name).symlink_to(to)
+        with pytest.raises(InputError, match="one is a link to two, which leads back to itself"):
+            Source(str(tmp_path / "one"))
+        with pytest.raises(InputError, match="is a link to nope, which does not exist"):
+            Source(str(tmp_path / "dangling"))
 
 
 class TestBoundedHelpers:

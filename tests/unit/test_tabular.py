@@ -230,3 +230,23 @@ def test_matching() -> None:
     assert not reader.matches([{"question": "q", "answers": {"a": 1}}], "f")
     assert not reader.matches([{"prompt": "q", "answer1": "a"}], "f")
     assert not reader.matches([5, [1, 2]], "f")
+
+
+def test_columns_of_one_meaning_are_told() -> None:
+    found = read({"question": "q", "Answer 1": "a", "answer_1": "x", "answer2": "b"})
+    assert found.sample is not None
+    assert [answer.text for answer in found.sample.answers] == ["a", "b"]
+    assert found.sample.meta == {"answer_1": "x"}
+    (notice,) = found.notices
+    assert "columns 'Answer 1' and 'answer_1' are both answer1; 'Answer 1' is taken" in (
+        notice.message
+    )
+    mapped = read({**PAIR, "Answer 1": "x"}, {"answer1": "Answer 1"})
+    assert mapped.notices == ()
+
+
+def test_a_label_of_thousands_of_digits_says_nothing() -> None:
+    found = read({**PAIR, "answer3": "c", "label": "9" * 5000})
+    assert found.sample is not None
+    assert found.sample.gold == ()
+    assert [notice.kind for notice in found.notices] == ["unknown-label"]

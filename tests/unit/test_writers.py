@@ -286,6 +286,18 @@ class TestMTBench:
         (found,) = mg.read_samples(path, questions=tmp_path / "bench" / "question.jsonl")
         assert found.answers == sample.answers
 
+    def test_names_of_models_that_make_no_file_names(self, tmp_path: Path) -> None:
+        names = ["m" * 300, "m" * 299 + "n", "模" * 100, "a/b", "a_b", "A_B"]
+        sample = Sample(
+            question="q", answers=tuple(Answer(text=n[:2], model=n) for n in names), source_id="1"
+        )
+        report = mg.write_samples([sample], tmp_path / "b", to="mt-bench")
+        assert report.written == 1
+        paths = sorted((tmp_path / "b" / "model_answer").iterdir())
+        assert len(paths) == len(names)
+        assert {row["model_id"] for path in paths for row in rows(path)} == set(names)
+        assert {"a_b.jsonl"} < {path.name for path in paths}
+
     def test_what_does_not_fit(self, tmp_path: Path) -> None:
         other = pair(1).model_copy(update={"question": "another"})
         twice = pair(2).model_copy(update={"answers": (Answer(text="x", model="m"),) * 2})
@@ -335,6 +347,25 @@ class TestWholeOrNotAtAll:
         (tmp_path / "file").write_text("")
         with pytest.raises(InputError, match="cannot be written"):
             mg.write_samples(PAIRS, tmp_path / "file" / "x.csv")
+
+    @pytest.mark.parametrize("to", ["samples", "csv", "parquet", "mt-bench"])
+    def test_a_mistyped_folder_is_told_before_anything_is_read(
+        self, tmp_path: Path, to: str
+    ) -> None:
+        def unread() -> Iterator[Sample]:
+            raise AssertionError("read")
+            yield pair(1)
+
+        with pytest.raises(InputError, match=r"there is no folder .*typo; make it first"):
+            mg.write_samples(unread(), tmp_path / "typo" / "out", to=to)
+        assert list(tmp_path.iterdir()) == []
+        with pytest.raises(InputError, match="names no file"):
+            mg.write_samples(unread(), "", to=to)
+
+    def test_a_long_name_is_written(self, tmp_path: Path) -> None:
+        path = tmp_path / ("x" * 249 + ".jsonl")
+        mg.write_samples([pair(1)], path)
+        assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
     def test_equal_samples_give_equal_files(self, tmp_path: Path) -> None:
         for name in ("a.jsonl.gz", "b.jsonl.gz"):

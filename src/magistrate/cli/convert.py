@@ -38,7 +38,10 @@ def convert(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="OUT", help="File to write, `-` for standard output.", show_default=False
+            metavar="OUT",
+            help="File to write, in a folder that exists, or `-` for standard output. A file that "
+            "exists is replaced, once the new one is complete.",
+            show_default=False,
         ),
     ],
     to: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ _OPTIONAL_TEXTS = ("reference", "rubric", "category", "language")
 _LISTS = ("context", "images")
 _ALIASES = {"image": "images"}
 _NUMBERED = re.compile(r"(answer|model|score)([1-9]\d{0,3})")
+_MOST_LISTED = 30
 _SEPARATORS = re.compile(r"[\s_\-]+")
 
 
@@ -37,6 +38,18 @@ class Plan:
     """The same for what may be a text or a list of texts."""
     rest: tuple[str, ...]
     """Columns without a meaning to us."""
+    doubled: tuple[tuple[str, str, str], ...] = ()
+    """Our name, the column taken for it, and a later column that would have had it too."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message: all of them, or the first ones of very many.
+
+    >>> listed(["a", "b"])
+    'a, b'
+    """
+    more = f", ... ({len(names):,} in all)" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
 
 
 def squeeze(name: str) -> str:
@@ -67,11 +80,16 @@ def plan_for(columns: tuple[str, ...], mapping: tuple[tuple[str, str], ...]) -> 
     names = {ours: column for ours, column in mapping if column in there}
     mapped = {ours for ours, _ in mapping}
     used = {column for _, column in mapping}
+    doubled = []
     for column in columns:
         own = plain_name(column)
-        if own is not None and own not in mapped | names.keys() and column not in used:
-            names[own] = column
-            used.add(column)
+        if own is None or own in mapped or column in used:
+            continue
+        if own in names:
+            doubled.append((own, names[own], column))
+            continue
+        names[own] = column
+        used.add(column)
     return Plan(
         columns=names,
         answers=_numbered(names, "answer"),
@@ -80,6 +98,7 @@ def plan_for(columns: tuple[str, ...], mapping: tuple[tuple[str, str], ...]) -> 
         texts=tuple((n, names[n]) for n in _OPTIONAL_TEXTS if n in names),
         lists=tuple((n, names[n]) for n in _LISTS if n in names),
         rest=tuple(column for column in columns if column not in used),
+        doubled=tuple(doubled),
     )
 
 

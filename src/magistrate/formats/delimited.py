@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Row
+from magistrate.formats.columns import listed
 from magistrate.formats.encoding import decode
-from magistrate.formats.jsonrows import MAX_ROW_BYTES, FileContext, ascii_quote
+from magistrate.formats.jsonrows import MAX_ROW_BYTES
+from magistrate.formats.jsonvalues import FileContext, ascii_quote
 
 DELIMITERS = "\t,;|"
 _HEAD_ROWS = 500
@@ -174,11 +176,11 @@ def _header(reader: Iterator[list[str]], context: FileContext) -> list[str]:
         except csv.Error as error:
             raise InputError(f"{context.file}: the header row is malformed ({error})") from error
     names = [name or f"column_{place}" for place, name in enumerate(names, start=1)]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise InputError(
-            f"{context.file}: the header names {', '.join(twice)} twice; rename one of them "
-            f"(the columns are {', '.join(names)})"
+            f"{context.file}: the header names {listed(twice)} twice; rename one of them "
+            f"(the columns are {listed(names)})"
         )
     return names
 

@@ -68,10 +68,36 @@ def join(
     Raises:
         InputError: Nothing matches at all.
     """
-    key_of = _KEYS[key]
-    waiting: dict[str, dict[int, Item]] = {}
-    labels: dict[str, str] = {}
+    state = _State()
     joined = 0
+    for made in _joined(files, key, mode, log, state):
+        joined += isinstance(made, Item)
+        yield made
+    _tell_unmatched(files, state, key, log)
+    if joined:
+        return
+    if state.conflicts:
+        raise InputError(_other_questions(files, state.conflicts[0]))
+    raise InputError(_nothing_joined(files, state, key))
+
+
+@dataclass(slots=True)
+class _State:
+    """What a join remembers."""
+
+    waiting: dict[str, dict[int, Item]] = field(default_factory=dict)
+    """Key to the items that wait for their partners, by the place of their file."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Key to how messages name it."""
+    conflicts: list[BadRow] = field(default_factory=list)
+    """The first row that was not joined since its id stands for different questions."""
+
+
+def _joined(
+    files: Sequence[JoinFile], key: JoinKey, mode: JoinMode, log: NoticeLog, state: _State
+) -> Iterator[Item | BadRow]:
+    key_of = _KEYS[key]
+    waiting, labels = state.waiting, state.labels
     for place, item in _side_by_side(files):
         if isinstance(item, BadRow) or item.sample is None:
             if isinstance(item, BadRow):
@@ -92,17 +118,10 @@ def join(
         group[place] = item
         if len(group) == len(files):
             del waiting[code], labels[code]
-            for made in _made(group, files, label, mode):
-                joined += isinstance(made, Item)
-                yield made
+            yield from _made(group, files, label, mode, state.conflicts)
     for code, group in list(waiting.items()):
         if mode == "pairs" and len(group) > 1:
-            for made in _made(group, files, labels[code], mode):
-                joined += isinstance(made, Item)
-                yield made
-    _tell_unmatched(files, waiting, labels, key, log)
-    if not joined:
-        raise InputError(_nothing_joined(files, waiting, labels, key))
+            yield from _made(group, files, labels[code], mode, state.conflicts)
 
 
 def _side_by_side(files: Sequence[JoinFile]) -> Iterator[tuple[int, Item | BadRow]]:
@@ -137,7 +156,11 @@ _KEYS: dict[JoinKey, Callable[[Sample], tuple[str, str]]] = {
 
 
 def _made(
-    group: dict[int, Item], files: Sequence[JoinFile], label: str, mode: JoinMode
+    group: dict[int, Item],
+    files: Sequence[JoinFile],
+    label: str,
+    mode: JoinMode,
+    conflicts: list[BadRow],
 ) -> Iterator[Item | BadRow]:
     """Make the samples of one question, in the sequence of the files."""
     places = sorted(group)
@@ -146,12 +169,18 @@ def _made(
         items = [group[place] for place in chosen]
         samples = [item.sample for item in items if item.sample is not None]
         if any(sample.question != samples[0].question for sample in samples):
-            names = " and ".join(files[place].name for place in chosen)
-            yield BadRow(
+            asked = ", ".join(
+                f"{_by_question(sample)[1]} in {files[place].name}"
+                for place, sample in zip(chosen, samples, strict=True)
+            )
+            bad = BadRow(
                 file=items[0].where.file,
                 row=items[0].where.row,
-                reason=f"id {label} stands for different questions in {names}; not joined",
+                reason=f"id {label} stands for different questions: {asked}; not joined",
             )
+            if not conflicts:
+                conflicts.append(bad)
+            yield bad
             continue
         models = [files[place].model for place in chosen]
         yield Item(_where(items), _merged(samples, models), (), _notices(items))
@@ -216,8 +245,7 @@ def _preferred(scores: tuple[float, ...]) -> Any:
 
 def _tell_unmatched(
     files: Sequence[JoinFile],
-    waiting: dict[str, dict[int, Item]],
-    labels: dict[str, str],
+    state: _State,
     key: JoinKey,
     log: NoticeLog,
 ) -> None:
@@ -225,7 +253,7 @@ def _tell_unmatched(
         counts = ", ".join(f"{file.name} has {file.count:,}" for file in files)
         log.add("unequal-length", f"the files differ in length: {counts} answers")
     for place, file in enumerate(files):
-        lonely = [labels[code] for code, group in waiting.items() if place in group]
+        lonely = [state.labels[c] for c, group in state.waiting.items() if place in group]
         if lonely:
             named = ", ".join(lonely[:_NAMED]) + (", ..." if len(lonely) > _NAMED else "")
             what = "id" if key == "id" else "question"
@@ -236,15 +264,25 @@ def _tell_unmatched(
             )
 
 
+def _other_questions(files: Sequence[JoinFile], conflict: BadRow) -> str:
+    names = " and ".join(file.name for file in files)
+    return (
+        f"{names} have ids in common, but these stand for different questions, so nothing can be "
+        f"joined; the first: {conflict.reason}. Give files that answer the same questions. If the "
+        f"ids are mere row numbers, join by question: leave the ids out of one of the files, or "
+        f"use the question as the id (--columns id=question,question=question, with the "
+        f"question's column after each =)"
+    )
+
+
 def _nothing_joined(
     files: Sequence[JoinFile],
-    waiting: dict[str, dict[int, Item]],
-    labels: dict[str, str],
+    state: _State,
     key: JoinKey,
 ) -> str:
     parts = []
     for place, file in enumerate(files):
-        own = [labels[code] for code, group in waiting.items() if place in group][:3]
+        own = [state.labels[c] for c, group in state.waiting.items() if place in group][:3]
         parts.append(f"{file.name} has {file.count:,} ({', '.join(own)}, ...)")
     return (
         f"the files have no {key} in common: {'; '.join(parts)}. Answer files are joined by id, or "

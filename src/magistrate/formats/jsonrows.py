@@ -1,7 +1,6 @@
 """JSON in every arrangement found in the wild, row by row, in memory that no file outgrows.
 
-orjson parses the common case. What it refuses (lone surrogates, NaN, raw control characters, stray
-bytes, several values on a line) goes to the standard library's parser; only what that refuses too
+What is no JSON (:mod:`jsonvalues <magistrate.formats.jsonvalues>` says what is read all the same)
 becomes a bad row, and the rows after it are found again.
 """
 
@@ -10,140 +9,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 import orjson
 
 from magistrate.formats.base import KEY_FIELD, VALUE_FIELD, BadRow, Row
-from magistrate.formats.encoding import decode
-from magistrate.formats.notices import NoticeLog
+from magistrate.formats.jsonvalues import FileContext, checked, parse, parse_all
 
 MAX_ROW_BYTES = 64 << 20
 """A row longer than this is refused: it is nearly always a missing quote or line break."""
 
 _CHUNK = 1 << 20
-_EXACT_FLOAT = 2.0**63
-_BETWEEN = " \t\r\n,\x1e\0"
-_DECODER = json.JSONDecoder(strict=False)
 # From inside a value to its next bracket: strings are stepped over whole, so brackets in them
 # do not count. Possessive throughout: an unclosed string fails at once.
 _TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+([{}\[\]])', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR = re.compile(rb"[^,\]}\s]+")
 _FIRST_KEY = re.compile(rb'\{\s*("(?:[^"\\]++|\\.)*+")\s*:')
-
-
-@dataclass(frozen=True, slots=True)
-class FileContext:
-    """What the row readers of one file share."""
-
-    file: str
-    log: NoticeLog
-
-    def bad(self, row: int, reason: str) -> BadRow:
-        """Return a bad row of this file."""
-        return BadRow(file=self.file, row=row, reason=reason)
-
-
-def parse(data: bytes, context: FileContext, row: int) -> Any:
-    """Parse one JSON value.
-
-    Raises:
-        ValueError: It is no JSON; the message is the reason shown to the user.
-    """
-    values = parse_all(data, context, row)
-    if len(values) != 1:
-        raise ValueError(f"{len(values)} JSON values where one is expected")
-    return values[0]
-
-
-def parse_all(data: bytes, context: FileContext, row: int) -> list[Any]:
-    """Parse the JSON values that stand side by side in ``data``.
-
-    Raises:
-        ValueError: The first value is no JSON. (A later one is kept as :class:`ValueError` in the
-            list, so that the good ones before it are not lost.)
-    """
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return _parse_leniently(data, context, row)
-    if _has_rounded_integer(value):
-        return [json.loads(data)]
-    return [value]
-
-
-def _has_rounded_integer(value: Any) -> bool:
-    """Whether a number may be an integer beyond 64 bits, which orjson turns into a float."""
-    kind = type(value)
-    if kind is dict:
-        value = value.values()
-    elif kind is not list:
-        return kind is float and not -_EXACT_FLOAT < value < _EXACT_FLOAT
-    for item in value:
-        kind = type(item)
-        if kind is str or kind is int or item is None:
-            continue
-        if _has_rounded_integer(item):
-            return True
-    return False
-
-
-def _parse_leniently(data: bytes, context: FileContext, row: int) -> list[Any]:
-    text, valid = decode(data)
-    if not valid:
-        context.log.add(
-            "encoding",
-            "bytes that are not UTF-8 were kept as they are (judges see \ufffd for each)",
-            file=context.file,
-            row=row,
-        )
-    if "\0" in text:
-        context.log.add("encoding", "holds NUL characters", file=context.file, row=row)
-    values: list[Any] = []
-    at = _skip_between(text, 0)
-    while at < len(text):
-        try:
-            value, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            problem = ValueError(_reason(error, text))
-            if not values:
-                raise problem from None
-            values.append(problem)
-            break
-        values.append(value)
-        at = _skip_between(text, at)
-    return values
-
-
-def _skip_between(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _BETWEEN:
-        at += 1
-    return at
-
-
-def _reason(error: ValueError | RecursionError, text: str) -> str:
-    if isinstance(error, RecursionError):
-        return "not readable: nested too deeply"
-    if not isinstance(error, json.JSONDecodeError):
-        return f"not readable: {error}"
-    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-        return f"cut off: the JSON value does not end (after {_tail(text)})"
-    return f"not JSON: {error.msg} at character {error.pos + 1}, near {_near(text, error.pos)}"
-
-
-def _tail(text: str) -> str:
-    return ascii_quote(text.rstrip()[-30:])
-
-
-def _near(text: str, at: int) -> str:
-    return ascii_quote(text[max(0, at - 15) : at + 15])
-
-
-def ascii_quote(text: str) -> str:
-    """Return text in quotes with control characters and stray bytes made visible."""
-    return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
 # --- JSON Lines --------------------------------------------------------------------------------
@@ -157,12 +39,13 @@ def read_lines(stream: IO[bytes], context: FileContext) -> Iterator[Row | BadRow
     while line := readline(MAX_ROW_BYTES):
         number += 1
         try:
-            value = loads(line)
+            value = checked(loads(line), line, context, number)
         except orjson.JSONDecodeError:
             yield from _odd_line(line, stream, context, number)
             continue
-        if _has_rounded_integer(value):
-            value = json.loads(line)
+        except ValueError as error:
+            yield context.bad(number, str(error))
+            continue
         yield Row(number, value)
 
 

@@ -102,6 +102,7 @@ def _numbers(scores: Sequence[tuple[int, Any]], answers: int) -> tuple[float, ..
 
 def _best_of(label: Any, answers: int) -> tuple[int, ...] | None:
     text = label_text(label) or ""
-    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= answers:
+    # Longer texts name no answer, and Python refuses to read numbers of thousands of digits.
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9 or not 1 <= int(text) <= answers:
         return None
     return tuple(1 if place == int(text) else 2 for place in range(1, answers + 1))

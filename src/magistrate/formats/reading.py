@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike, fspath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
@@ -26,6 +26,7 @@ Path: TypeAlias = str | PathLike[str]
 MAX_BAD_KEPT = 10_000
 """Bad rows kept with their reasons; later ones are only counted."""
 
+_JOINS = (*get_args(JoinMode), "off", None)
 _READER_FAULTS = (LookupError, TypeError, AttributeError, ValueError)
 
 
@@ -72,6 +73,10 @@ class ItemReader:
     ) -> None:
         if not paths:
             raise InputError("no file was given; name at least one, or - for standard input")
+        if limit is not None and limit < 1:
+            raise InputError(f"limit is {limit}; needed: 1 or more, or None for no limit")
+        if join not in _JOINS:
+            raise InputError(f"join is {join!r}; known: {', '.join(filter(None, _JOINS))}")
         self.paths = tuple(fspath(path) for path in paths)
         self.questions = fspath(questions) if questions is not None else None
         self.strict = strict

@@ -6,20 +6,21 @@ over several lines), CSV and TSV, Parquet, each plain or gzipped, from a file, a
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, cast
 
 from magistrate.errors import InputError
 from magistrate.formats import jsonrows
 from magistrate.formats.base import BadRow, Row
 from magistrate.formats.delimited import Dialect, find_dialect, read_delimited
-from magistrate.formats.encoding import decode
-from magistrate.formats.jsonrows import FileContext
+from magistrate.formats.encoding import LineEnds, decode
+from magistrate.formats.jsonvalues import FileContext, ascii_quote, parse_all
 from magistrate.formats.notices import NoticeLog
-from magistrate.formats.source import HEAD_BYTES, Source
+from magistrate.formats.parquet import read_parquet
+from magistrate.formats.source import HEAD_BYTES, Damage, Source
 
 Container = Literal[
     "json array", "json object", "json lines", "json values", "csv", "tsv", "parquet"
@@ -31,8 +32,10 @@ WRAPPERS = frozenset(
 )
 """Names under which a JSON object may keep the array of rows."""
 
+_BY_LINES = frozenset({"json lines", "csv", "tsv"})
+"""Containers where a row that is cut off may look whole."""
+
 _FIRST_LINES = 200
-_PARQUET_BATCH = 10_000
 _RowReader = Callable[[IO[bytes], FileContext], Iterator[Row | BadRow]]
 
 _ROW_WORDS = ("question", "instruction", "prompt", "answer", "output", "response", "text", "chosen")
@@ -57,21 +60,77 @@ class Rows:
             self.container = "parquet"
             return
         source.check_text()
-        self.container, self._read = _arrangement(source)
+        try:
+            self.container, self._read = _arrangement(source)
+        except InputError as error:
+            raise _with_damage(error, source) from error
 
     def read(self, log: NoticeLog) -> Iterator[Row | BadRow]:
-        """Read the file from the start; what is odd but readable is noted in ``log``."""
+        """Read the file from the start; what is odd but readable is noted in ``log``.
+
+        Packed data that is damaged is read up to there; then a bad row says so.
+        """
         context = FileContext(self.source.name, log)
+        last: Row | BadRow | None = None
+        for row in self._rows(context):
+            if last is not None:
+                yield last
+            last = row
+        if self.source.damage is not None:
+            yield from self._damaged(last, self.source.damage, context)
+        elif last is not None:
+            yield last
+
+    def _damaged(
+        self, last: Row | BadRow | None, damage: Damage, context: FileContext
+    ) -> Iterator[Row | BadRow]:
+        """Yield the last row, and a bad row for the damage after it (or in it)."""
+        if isinstance(last, BadRow):
+            yield context.bad(last.row, f"{damage.reason} ({last.reason})")
+        elif last is not None and damage.cuts_a_line and self.container in _BY_LINES:
+            yield context.bad(last.number, f"{damage.reason}; the row may be incomplete")
+        else:
+            if last is not None:
+                yield last
+            yield context.bad(last.number + 1 if last else 1, damage.reason)
+
+    def _rows(self, context: FileContext) -> Iterator[Row | BadRow]:
         if self._read is None:
-            yield from _read_parquet(self.source.seekable_path(), self.source.name)
+            path = self.source.seekable_path()
+            try:
+                yield from read_parquet(path, context)
+            except InputError as error:
+                raise _with_damage(error, self.source) from error
             return
         with self.source.open_text() as stream:
             yield from self._read(stream, context)
 
 
+def _with_damage(error: InputError, source: Source) -> InputError:
+    """Add to an error that the packed data is damaged, which is the likely cause."""
+    return InputError(f"{error} ({source.damage.reason})") if source.damage else error
+
+
 def _arrangement(source: Source) -> tuple[Container, _RowReader]:
     data = source.head()
     complete = len(data) < HEAD_BYTES
+    # Old spreadsheets end lines with a carriage return alone.
+    if b"\r" in data.rstrip(b"\r") and b"\n" not in data:
+        container, read = _arrangement_of(
+            data.replace(b"\r", b"\n"), source.name, complete=complete
+        )
+        if container in _BY_LINES:
+            return container, partial(_read_other_line_ends, read)
+    return _arrangement_of(data, source.name, complete=complete)
+
+
+def _read_other_line_ends(
+    read: _RowReader, stream: IO[bytes], context: FileContext
+) -> Iterator[Row | BadRow]:
+    yield from read(io.BufferedReader(cast("io.RawIOBase", LineEnds(stream))), context)
+
+
+def _arrangement_of(data: bytes, name: str, *, complete: bool) -> tuple[Container, _RowReader]:
     head = data.lstrip(b" \t\r\n\0\x1e")
     lines = _whole_lines(head, complete=complete)
     first = head[:1]
@@ -85,8 +144,8 @@ def _arrangement(source: Source) -> tuple[Container, _RowReader]:
     dialect = find_dialect(decode(data)[0] if complete else _text_of_lines(data))
     if dialect is None:
         raise InputError(
-            f"{source.name}: neither JSON nor a table: the first line is "
-            f"{jsonrows.ascii_quote(decode(lines[0])[0][:60] if lines else '')}, which has no "
+            f"{name}: neither JSON nor a table: the first line is "
+            f"{ascii_quote(decode(lines[0])[0][:60] if lines else '')}, which has no "
             f"columns; needed: JSON, JSON Lines, CSV or TSV with a header row, or Parquet"
         )
     return _delimited(dialect)
@@ -122,7 +181,7 @@ def _mostly_json(lines: list[bytes], first: bytes) -> bool:
         if first == b"[" and line.rstrip().endswith(b","):
             continue  # an element of an array that is written one element a line
         try:
-            values = jsonrows.parse_all(line, context, 0)
+            values = parse_all(line, context, 0)
         except ValueError:
             continue
         if any(isinstance(value, dict | list) for value in values):
@@ -181,22 +240,3 @@ def _single_object(whole: dict[str, Any]) -> tuple[Container, _RowReader]:
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
-
-
-def _read_parquet(path: Path, name: str) -> Iterator[Row]:
-    import polars as pl
-    import polars.selectors as cs
-
-    try:
-        frame = pl.scan_parquet(path)
-        length = frame.select(pl.len()).collect().item()
-        frame = frame.with_columns(
-            (cs.temporal() | cs.decimal() | cs.categorical()).cast(pl.String)
-        )
-        for start in range(0, length, _PARQUET_BATCH):
-            # A slice reads the row groups that it touches and no others.
-            batch = frame.slice(start, _PARQUET_BATCH).collect()
-            for number, row in enumerate(batch.iter_rows(named=True), start=start + 1):
-                yield Row(number, row)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{name}: the Parquet file cannot be read ({error})") from error

@@ -9,14 +9,12 @@ from typing import Any
 
 from magistrate.errors import FormatError, InputError
 from magistrate.formats.base import Reader
-from magistrate.formats.columns import FIELDS, plain_name
+from magistrate.formats.columns import FIELDS, listed, plain_name
 from magistrate.formats.samples import SamplesReader
 from magistrate.formats.tabular import TabularReader
 
 SNIFF_ROWS = 20
 """How many rows decide on the format."""
-
-_MOST_FIELDS = 30
 
 
 @cache
@@ -37,7 +35,7 @@ def reader_named(name: str) -> Reader:
     if name in readers:
         return readers[name]
     close = difflib.get_close_matches(name, readers, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
+    hint = f"; did you mean '{close[0]}'?" if close else "."
     raise FormatError(f"no format '{name}'{hint} Known formats: {', '.join(readers)}")
 
 
@@ -82,14 +80,14 @@ def _check_columns(columns: Mapping[str, str], rows: Sequence[Any], file: str) -
     unknown = [name for name in columns if plain_name(name) != name]
     if unknown:
         raise InputError(
-            f"--columns: there is no field {', '.join(unknown)}; the fields are {', '.join(FIELDS)}"
+            f"--columns: there is no field {listed(unknown)}; the fields are {', '.join(FIELDS)}"
         )
     there = fields_of(rows)
     missing = [column for column in columns.values() if column not in there]
     if missing:
         raise InputError(
             f"{file} has no column {', '.join(repr(column) for column in missing)}; "
-            f"its columns are {', '.join(there)}"
+            f"its columns are {listed(there)}"
         )
 
 
@@ -102,14 +100,18 @@ def _unknown(rows: Sequence[Any], file: str, container: str) -> str:
     known = ", ".join(reader.name for reader in known_readers())
     fields = fields_of(rows)
     if not fields:
-        kinds = ", ".join(dict.fromkeys(type(row).__name__ for row in rows))
+        kinds = ", ".join(dict.fromkeys(type(row).__name__ for row in rows if row != {}))
+        if not kinds:
+            return (
+                f"{file} ({container}) has rows without any field ({{}}); needed: objects with a "
+                f"question and answers, in one of the known formats (--format): {known}"
+            )
         return (
             f"{file} ({container}) has rows of type {kinds} and not objects with named fields, "
             f"and no known format looks like that; known formats (--format): {known}"
         )
-    shown = ", ".join(fields[:_MOST_FIELDS]) + (", ..." if len(fields) > _MOST_FIELDS else "")
     return (
-        f"{file} ({container}) is in no known format; its fields are {shown}. "
+        f"{file} ({container}) is in no known format; its fields are {listed(fields)}. "
         f"If they hold a question and answers under other names, say which: "
         f"--columns question={_guess(fields, _QUESTION_WORDS, 0)},"
         f"answer1={_guess(fields, _ANSWER_WORDS, 0)},answer2={_guess(fields, _ANSWER_WORDS, 1)} "

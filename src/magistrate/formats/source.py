@@ -6,6 +6,7 @@ Compression and encodings are recognised by their first bytes, never by the file
 from __future__ import annotations
 
 import difflib
+import errno
 import gzip
 import io
 import shutil
@@ -15,11 +16,12 @@ import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from magistrate.errors import InputError
-from magistrate.formats.encoding import Transcoder, byte_order_mark, decode
+from magistrate.formats.encoding import ENCODING_BYTES, Transcoder, decode, encoding_of
 
 STDIN = "-"
 """Name of standard input."""
@@ -61,6 +63,8 @@ class Source:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.damage: Damage | None = None
+        """What ended the reading of packed data early, once it was met."""
         self._copies: list[Path] = []
         # Tied to the list, not to self: a finaliser that holds self would keep it alive.
         weakref.finalize(self, _remove, self._copies)
@@ -78,8 +82,7 @@ class Source:
     def open(self) -> Iterator[BinaryIO]:
         """Open the bytes, unpacked; nothing is decoded yet.
 
-        Raises:
-            InputError: The compressed data is damaged.
+        Packed data that is damaged ends where the damage begins, and :attr:`damage` says so.
         """
         with self.path.open("rb") as raw:
             magic = raw.read(len(_GZIP))
@@ -88,14 +91,13 @@ class Source:
                 yield raw
                 return
             with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield io.BufferedReader(cast("io.RawIOBase", _Checked(unpacked, self.name)), _BLOCK)
+                yield io.BufferedReader(cast("io.RawIOBase", _Checked(unpacked, self)), _BLOCK)
 
     @contextmanager
     def open_text(self) -> Iterator[IO[bytes]]:
         """Open the file as UTF-8 bytes without a byte order mark."""
         with self.open() as stream:
-            head = _peek(stream, 4)
-            encoding, skip = byte_order_mark(head)
+            encoding, skip = encoding_of(_peek(stream, ENCODING_BYTES))
             _skip(stream, skip)
             if encoding == "utf-8":
                 yield stream
@@ -133,6 +135,8 @@ class Source:
         for magic, what in _OTHER_MAGIC.items():
             if raw.startswith(magic):
                 raise InputError(f"{self.name} is {what}; {_NEEDED}")
+        if not raw and self.damage:
+            raise InputError(f"{self.name}: {self.damage.reason}; copy the file again")
         if not raw:
             raise InputError(f"{self.name} is empty; {_NEEDED}")
         head = self.head(1 << 16)
@@ -159,38 +163,77 @@ _FEW = 50
 """So many control characters say nothing: a table of three short rows may hold them."""
 
 
-class _Checked(io.RawIOBase):
-    """Unpacks gzip and turns damage into an :class:`InputError`."""
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Where packed data could not be unpacked any further."""
 
-    def __init__(self, stream: gzip.GzipFile, name: str) -> None:
+    reason: str
+    cuts_a_line: bool
+    """Whether what was unpacked ends inside a line."""
+
+
+class _Checked(io.RawIOBase):
+    """Unpacks gzip up to the first damage, which it notes in the source."""
+
+    def __init__(self, stream: gzip.GzipFile, source: Source) -> None:
         super().__init__()
         self._stream = stream
-        self._name = name
+        self._source = source
+        self._last = b""
+        self._ended = False
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        if self._ended:
+            return 0
         try:
-            return self._stream.readinto(buffer)
+            # One step at a time: a longer read would lose what was unpacked before the damage.
+            data = self._stream.read1(len(buffer))
         except (EOFError, OSError, zlib.error) as error:
-            raise InputError(
-                f"{self._name}: the gzip data is cut off or damaged ({error}); copy the file again"
-            ) from error
+            self._ended = True
+            self._source.damage = Damage(_damage(error, self._last), self._last not in (b"", b"\n"))
+            return 0
+        buffer[: len(data)] = data
+        self._last = data[-1:] or self._last
+        return len(data)
+
+
+def _damage(error: Exception, last: bytes) -> str:
+    if isinstance(error, gzip.BadGzipFile) and last and "Not a gzipped file" in str(error):
+        return "what follows the gzip data is no gzip data, and was not read"
+    if isinstance(error, EOFError):
+        return "the gzip data is cut off or damaged here: it ends before its end mark"
+    return f"the gzip data is cut off or damaged here ({error})"
 
 
 def _check_readable(path: Path, name: str) -> None:
+    if not name:
+        raise InputError("a file's name is empty; name a file, or - for standard input")
     try:
         if path.is_dir():
             inside = sorted(p.name for p in path.iterdir() if p.is_file())[:5]
             hint = f"; it holds {', '.join(inside)}" if inside else "; it holds no files"
             raise InputError(f"{name} is a folder, and a file is needed{hint}")
+        if path.is_symlink() and not path.exists():
+            raise InputError(f"{name} is a link to {path.readlink()}, {_no_end(path)}")
         if not path.exists():
             raise InputError(f"there is no file {name}{_near(path)}")
         with path.open("rb") if path.is_file() else io.BytesIO():
             pass
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}") from error
+
+
+def _no_end(link: Path) -> str:
+    """Say why a link leads to no file."""
+    try:
+        link.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "which leads back to itself; give the file itself"
+    return "which does not exist; give the file itself"
 
 
 def _near(path: Path) -> str:

@@ -37,7 +37,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from magistrate.formats.base import Item, Notice, ReadOptions, RowError, Where
-from magistrate.formats.columns import Plan, plan_for, squeeze
+from magistrate.formats.columns import Plan, listed, plan_for, squeeze
 from magistrate.formats.labels import read_gold
 from magistrate.formats.readers.values import plain_id, show
 from magistrate.records import Answer, Gold, Role, Sample, Turn
@@ -109,7 +109,13 @@ class _Cells:
     def __init__(self, row: Mapping[str, Any], plan: Plan) -> None:
         self.row = row
         self.plan = plan
-        self.notices: list[Notice] = []
+        self.notices = [
+            Notice(
+                kind="doubled-column",
+                message=f"columns {taken!r} and {left!r} are both {ours}; {taken!r} is taken",
+            )
+            for ours, taken, left in plan.doubled
+        ]
 
     def get(self, name: str) -> Any:
         column = self.plan.columns.get(name)
@@ -145,7 +151,7 @@ class _Cells:
             ident = self.get("id")
             value = question_of(questions, self.row.get("question_id") if ident is None else ident)
         elif "question" not in self.plan.columns:
-            raise RowError(f"there is no question; the columns are {', '.join(self.row)}")
+            raise RowError(f"there is no question; the columns are {listed(tuple(self.row))}")
         return as_turns(value) if isinstance(value, list) else self._text(value, "question")
 
     def answers(self) -> tuple[Answer, ...]:

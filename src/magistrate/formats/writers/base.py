@@ -138,16 +138,15 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
     A name that ends in ``.gz`` is compressed; ``-`` is standard output.
 
     Raises:
-        InputError: The folder or file cannot be written.
+        InputError: The folder does not exist, or the file cannot be written.
     """
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(path)
+    target = place_for(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=_draft_prefix(target))
     except OSError as error:
         raise cannot_write(path, error) from error
     draft = Path(name)
@@ -174,12 +173,11 @@ def new_folder(path: str) -> Iterator[Path]:
     Raises:
         InputError: It exists and is not empty, or it cannot be written.
     """
-    target = Path(path)
+    target = place_for(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{path} exists already; this format is a folder: name a new one")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=_draft_prefix(target)))
     except OSError as error:
         raise cannot_write(path, error) from error
     try:
@@ -192,6 +190,32 @@ def new_folder(path: str) -> Iterator[Path]:
         raise cannot_write(path, error) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def place_for(path: str) -> Path:
+    """Return a path to write to; a mistyped folder is told and not made.
+
+    Raises:
+        InputError: The folder that it is to stand in does not exist.
+    """
+    target = Path(path)
+    if not path or not target.name:
+        raise InputError(f"'{path}' names no file to write")
+    try:
+        missing = not target.parent.exists()
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if missing:
+        raise InputError(
+            f"{path} cannot be written: there is no folder {target.parent}; "
+            f"make it first (mkdir -p), or correct the path"
+        )
+    return target
+
+
+def _draft_prefix(target: Path) -> str:
+    # Only the start: with the draft's random part a long name would become too long.
+    return f".{target.name[:40]}."
 
 
 def give_usual_mode(draft: Path) -> None:

@@ -30,6 +30,8 @@ MTBENCH_HOLDS = frozenset(
 )
 
 _WINNER = {"first": "model_1", "second": "model_2", "tie": "tie"}
+_LONGEST_NAME = 200
+"""Bytes; file systems allow 255, and a hash and an ending may follow."""
 _UNSAFE = re.compile(r"[^\w.+-]+")
 
 
@@ -44,6 +46,19 @@ class _Folder:
         """Question id to the content id of the question."""
         self.answers: dict[tuple[str, str], str] = {}
         """Question id and model to the content id of the answer."""
+        self._names: dict[str, str] = {}
+        """Model to the name of its file."""
+
+    def model_file(self, model: str) -> str:
+        """Return the name of a model's file, which no other model has."""
+        if model not in self._names:
+            name = _safe(model)
+            taken = {known.lower() for known in self._names.values()}
+            if name.lower() in taken or len(name.encode()) > _LONGEST_NAME:
+                start = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
+                name = f"{start}-{content_id(model)[:16]}"
+            self._names[model] = name
+        return f"model_answer/{self._names[model]}.jsonl"
 
     def add(self, name: str, row: dict[str, Any]) -> None:
         if name not in self._files:
@@ -85,7 +100,7 @@ def _write(sample: Sample, folder: _Folder) -> None:
         key = (question_id, row["model_id"])
         if key not in folder.answers:
             folder.answers[key] = content_id(row["choices"])
-            folder.add(f"model_answer/{_safe(row['model_id'])}.jsonl", row)
+            folder.add(folder.model_file(row["model_id"]), row)
     if len(answers) == 2 and (preference := the_preference(sample)):
         folder.add("model_judgment/gold_pair.jsonl", _judgment(question_id, answers, preference))
 

@@ -11,7 +11,15 @@ from typing import IO
 
 from magistrate.errors import FormatError
 from magistrate.formats.base import RowError
-from magistrate.formats.writers.base import ALL_PARTS, RowFormat, Tally, WriteReport, new_file
+from magistrate.formats.source import STDIN
+from magistrate.formats.writers.base import (
+    ALL_PARTS,
+    RowFormat,
+    Tally,
+    WriteReport,
+    new_file,
+    place_for,
+)
 from magistrate.formats.writers.mtbench import NAME as MTBENCH
 from magistrate.formats.writers.mtbench import write_mtbench
 from magistrate.formats.writers.rows import ROW_FORMATS
@@ -56,7 +64,7 @@ def target_for(path: str, to: str | None = None) -> str:
         if to in known:
             return to
         close = difflib.get_close_matches(to, known, n=1)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
+        hint = f"; did you mean '{close[0]}'?" if close else "."
         raise FormatError(f"cannot write '{to}'{hint} Known: {', '.join(known)}")
     name = path.removesuffix(".gz")
     for suffix, target in _SUFFIXES.items():
@@ -88,6 +96,8 @@ def write_samples(
     """
     name = fspath(path)
     target = target_for(name, to)
+    if name != STDIN:
+        place_for(name)  # before anything is read: a table is written only at the end
     if target == MTBENCH:
         return write_mtbench(samples, name)
     if target in ("csv", "tsv", "parquet"):
