@@ -216,5 +216,6 @@ def test_meta_holds_nothing_that_a_judge_sees() -> None:
 
 def test_every_format_is_documented(repo: Path) -> None:
     text = (repo / "docs" / "formats.md").read_text("utf-8")
+    text = text[: text.index("### Columns of a table")]
     documented = re.findall(r"^\| `([\w-]+)` \|", text, re.MULTILINE)
     assert sorted(documented) == sorted(reader.name for reader in known_readers())
