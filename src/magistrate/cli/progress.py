@@ -67,7 +67,8 @@ class ProgressView:
         elif time.monotonic() >= self._next_line_at and progress.done < progress.total:
             self._next_line_at = time.monotonic() + SECONDS_BETWEEN_LINES
             share = f"{progress.done:,} of {counted(progress.total, 'reading')}"
-            self._terminal.note(f"{self._label}: {share}, {_facts(progress)}")
+            line = ", ".join(filter(None, (share, _facts(progress))))
+            self._terminal.note(f"{self._label}: {line}")
 
     def notice(self, notice: Notice) -> None:
         """Say something that cannot wait for the end."""

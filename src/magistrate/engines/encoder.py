@@ -32,6 +32,9 @@ from magistrate.errors import EngineError
 from magistrate.messages import Completion, Part, Request
 from magistrate.records import Usage
 
+CHUNK = 16
+"""Readings taken at once, a second or two of work: what a kill costs, how often a bar moves."""
+
 BATCH_TOKENS = 2048
 """Padded tokens of one model run; larger batches gain nothing and take more memory."""
 
@@ -137,7 +140,7 @@ class EncoderEngine:
             context_tokens=self._max_tokens,
             scores=True,
             batch_dependent=True,
-            preferred_batch=64,
+            preferred_batch=CHUNK,
             settings=dict(self._session.get_modelmeta().custom_metadata_map),
         )
 

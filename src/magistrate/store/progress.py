@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from magistrate.records import Status
 
+FEWEST_FOR_A_RATE = 8
+"""Judgments come in bunches; from the first one or two a rate would be off by far."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -25,9 +28,9 @@ class Progress:
 
     @property
     def rate(self) -> float | None:
-        """Readings a second in this process; None before the first."""
+        """Readings a second in this process; None while there are too few to tell."""
         made = self.done - self.resumed
-        return made / self.seconds if made and self.seconds > 0 else None
+        return made / self.seconds if made >= FEWEST_FOR_A_RATE and self.seconds > 0 else None
 
     @property
     def seconds_left(self) -> float | None:
