@@ -9,7 +9,6 @@
     ├── FamilyError                 a prompt template or verdict format that is not usable
     │   └── MissingVariablesError   a template asks for fields that the sample lacks
     ├── EngineError                 a model could not be loaded or run
-    │   └── MissingExtraError       a package is not installed; names the pip command
     └── RunError                    a run folder that cannot be used
         ├── RunLockedError          another process is writing to it
         ├── RunMismatchError        it holds another input or another judge
@@ -70,17 +69,6 @@ class EngineError(MagistrateError):
     """A model could not be loaded or run."""
 
     exit_code = 3
-
-
-class MissingExtraError(EngineError):
-    """A package that this engine needs is not installed."""
-
-    def __init__(self, package: str, extra: str) -> None:
-        """Name the package and the extra of magistrate that brings it."""
-        super().__init__(
-            f"the package '{package}' is not installed; needed here: "
-            f"pip install 'magistrate[{extra}]'"
-        )
 
 
 class RunError(MagistrateError):
