@@ -22,7 +22,7 @@ from negatives import Neighbours, bad_answer, sentences, to_sentence_end
 from sources import Group
 
 LONGEST = 20_000  # characters of one answer
-DEV_SHARE = {"ukp": 16, "hh": 20, "fastchat": 25, "prometheus": 25, "alpaca": 14}
+DEV_SHARE = {"ukp": 16, "fastchat": 25, "prometheus": 25, "alpaca": 14}
 OTHER_DEV_SHARE = 7  # per cent
 
 
@@ -142,16 +142,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sampled", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--t0", type=int, default=900, help="T0 instances")
-    parser.add_argument("--hh", type=int, default=500, help="hh-rlhf dialogues")
-    parser.add_argument("--plain", type=float, default=0.35, help="share of HaluEval without own")
+    parser.add_argument("--t0", type=int, default=1200, help="T0 instances")
+    parser.add_argument("--plain", type=float, default=0.5, help="share of HaluEval without own")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     rng = random.Random(args.seed)
     check = LeakCheck(args.data)
     read = [
         *sources.ukp(args.data),
-        *rng.sample(list(sources.hh(args.data)), args.hh),
         *sources.fastchat(args.data),
         *sources.prometheus(args.data),
         *sources.errors(args.data),

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 MOST_ANSWERS = 8
-GRADED = ("fastchat", "prometheus", "hh", "alpaca")
+GRADED = ("fastchat", "prometheus", "alpaca")
 # Free answers of ordinary lengths; the others are a few words long or equal in length.
 FREE = (*GRADED, "ukp", "halueval")
 Array = NDArray[np.float64]

@@ -61,15 +61,6 @@ def load_judge(base: Path, folder: Path) -> Judge:
     return judge
 
 
-def average(judges: list[Judge]) -> Judge:
-    """The mean of several judges' weights, written into the first one."""
-    states = [judge.state_dict() for judge in judges]
-    judges[0].load_state_dict(
-        {name: torch.stack([s[name] for s in states]).mean(0) for name in states[0]}
-    )
-    return judges[0]
-
-
 def pack(order: list[int], lengths: list[int], budget: int) -> list[list[int]]:
     """Cut an order of readings into batches of at most ``budget`` tokens, at least one reading."""
     batches: list[list[int]] = []

@@ -23,6 +23,15 @@ from torch.nn import functional as fn
 HEAD = 64
 
 
+def fast_dtype() -> torch.dtype:
+    """bf16 where the processor multiplies it in hardware, else fp32, which is then far faster."""
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text("ascii", errors="replace").split())
+    except OSError:
+        return torch.float32
+    return torch.bfloat16 if flags & {"avx512_bf16", "amx_bf16"} else torch.float32
+
+
 @dataclass(frozen=True)
 class Config:
     """Sizes of the decoder, as ``config.json`` of the base folder gives them."""

@@ -48,13 +48,14 @@ def raw_scorer(folder: Path) -> Scorer:
 
 
 def torch_scorer(base: Path, judge_folder: Path) -> Scorer:
-    """Raw scores by trained weights in torch, bf16; for comparing candidates before export."""
+    """Raw scores by trained weights in torch; for comparing candidates before export."""
     from judge import load_judge, score_all
     from layout import Layout
+    from llama import fast_dtype
     from tokenizers import Tokenizer
 
     judge = load_judge(base, judge_folder)
-    judge.decoder.bfloat16()
+    judge.decoder.to(fast_dtype())
     layout = Layout(Tokenizer.from_file(str(base / "tokenizer.json")), 1024)
 
     def score(readings: list[tuple[str, str]]) -> NDArray[np.float64]:

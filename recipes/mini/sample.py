@@ -2,7 +2,7 @@
 
 SmolLM2-135M is a far weaker writer than the models whose answers it is compared with, and weaker
 still at a high temperature, so "strong writer against weak writer" pairs can be made without any
-model whose terms forbid it. Sampling is batched over a static key-value cache in bf16.
+model whose terms forbid it. Sampling is batched over a static key-value cache.
 
 Run it: ``python sample.py --base build/base --questions q.jsonl --out s.jsonl``
 """
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import torch
-from llama import Decoder, load_decoder
+from llama import Decoder, fast_dtype, load_decoder
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional as fn
@@ -29,8 +29,9 @@ class Cache:
 
     def __init__(self, model: Decoder, batch: int, capacity: int) -> None:
         shape = (batch, model.c.kv_heads, capacity, 64)
-        self.keys = [torch.zeros(shape, dtype=torch.bfloat16) for _ in model.layers]
-        self.values = [torch.zeros(shape, dtype=torch.bfloat16) for _ in model.layers]
+        dtype = model.embed.dtype
+        self.keys = [torch.zeros(shape, dtype=dtype) for _ in model.layers]
+        self.values = [torch.zeros(shape, dtype=dtype) for _ in model.layers]
 
     def keep(self, rows: Tensor) -> None:
         """Drop every batch row not listed."""
@@ -42,7 +43,7 @@ def step(model: Decoder, cache: Cache, ids: Tensor, start: int, pad: Tensor) -> 
     """Feed ``ids`` [B, n] at columns ``start`` to ``start + n``; return the last logits [B, vocab].
 
     Args:
-        model: The decoder, bf16.
+        model: The decoder.
         cache: Filled up to column ``start``.
         ids: Left-padded in the first call (start 0), one column a call afterwards.
         start: The first column that this call writes.
@@ -56,7 +57,7 @@ def step(model: Decoder, cache: Cache, ids: Tensor, start: int, pad: Tensor) -> 
     seen = (past[None, None] <= columns[None, :, None]) & (past[None, None] >= pad[:, None, None])
     # A row that is all padding still needs one column, or its softmax is undefined.
     seen |= past[None, None] == columns[None, :, None]
-    bias = torch.zeros(seen.shape, dtype=torch.bfloat16).masked_fill(~seen, float("-inf"))
+    bias = torch.zeros(seen.shape, dtype=model.embed.dtype).masked_fill(~seen, float("-inf"))
     groups = c.heads // c.kv_heads
     bias = bias[:, None, None]
     x = fn.embedding(ids, model.embed)
@@ -85,7 +86,7 @@ def answer(
     """Sample one continuation per prompt.
 
     Args:
-        model: The decoder, bf16.
+        model: The decoder.
         prompts: Token ids.
         heat: Temperature per prompt; 0 takes the most probable token.
         new: At most this many tokens each.
@@ -134,7 +135,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     tok = Tokenizer.from_file(str(args.base / "tokenizer.json"))
-    model = load_decoder(args.base).bfloat16()
+    model = load_decoder(args.base).to(fast_dtype())
     rows = [json.loads(line) for line in args.questions.open(encoding="utf-8")]
 
     def prompt(row: dict[str, str]) -> list[int]:

@@ -75,20 +75,6 @@ def ukp(data: Path) -> Iterator[Group]:
         yield group
 
 
-def hh(data: Path) -> Iterator[Group]:
-    """hh-rlhf harmless (MIT): the reply that people preferred at the end of a dialogue."""
-    for row in read_rows(data / "hh-rlhf/harmless-base/test.jsonl.gz"):
-        sides = [row[name].rpartition("\n\nAssistant:") for name in ("chosen", "rejected")]
-        if sides[0][0] != sides[1][0]:
-            continue
-        dialogue = sides[0][0].strip()
-        if dialogue.count("\n\nHuman:") == 0:
-            dialogue = dialogue.removeprefix("Human:").strip()
-        group = Group("hh", dialogue, [side[2].strip() for side in sides])
-        group.better(0, 1, 0.9, 1.0, "human")
-        yield group
-
-
 def fastchat(data: Path) -> Iterator[Group]:
     """Vicuna-bench answers with GPT-4 score pairs (Apache-2.0), one group a question.
 

@@ -53,6 +53,23 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Choices:
+    """All that a verdict can say: ``count`` options in a row, a separator between them.
+
+    For two scores from 1 to 10 these are ``("1", ..., "10")``, ``" "`` and 2.
+    """
+
+    options: tuple[str, ...]
+    separator: str = " "
+    count: int = 1
+
+    @property
+    def total(self) -> int:
+        """How many verdicts there are."""
+        return int(len(self.options) ** self.count)
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One call of a model."""
 
@@ -60,6 +77,8 @@ class Request:
     """Comes back with the completion."""
     messages: tuple[Message, ...]
     sampling: Sampling = field(default_factory=Sampling)
+    choices: Choices | None = None
+    """When set, nothing is written: the engine returns how probable each verdict is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +100,10 @@ class Completion:
     """Scalar output of a scoring head; None for models that write."""
     finish_reason: FinishReason = "stop"
     logprobs: tuple[TokenLogprob, ...] = ()
+    choices: tuple[float, ...] = ()
+    """Where the request had choices: the log-probability (natural logarithm) that the reply begins
+    with each verdict and does not go on to a longer option. The last place varies fastest. Not
+    normalised: what is missing to 1 is the probability of any other beginning."""
     usage: Usage = field(default_factory=Usage)
     cost: float = 0.0
     seconds: float = 0.0

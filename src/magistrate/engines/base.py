@@ -27,6 +27,12 @@ class EngineInfo:
     """Longest prompt plus completion, in tokens; None when unknown."""
     scores: bool = False
     """Whether completions carry the scalar of a scoring head instead of text."""
+    exact_choices: bool = False
+    """Whether the engine answers :attr:`Request.choices` with exact log-probabilities."""
+    logprobs: bool = False
+    """Whether written tokens come with log-probabilities when a request asks for them."""
+    price: tuple[float, float] | None = None
+    """US dollars for a million prompt tokens and a million written tokens; None when free."""
     batch_dependent: bool = False
     """Whether the last digits of an output depend on what else is in the batch (floating point).
     Such engines are always given the same whole chunk, so that a resumed run repeats exactly."""

@@ -18,19 +18,21 @@ import os
 import re
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from tokenizers import Tokenizer
 
 from magistrate.engines.base import EngineInfo
+from magistrate.engines.options import read_options
 from magistrate.errors import EngineError
 from magistrate.messages import Completion, Part, Request
-from magistrate.records import Usage
+from magistrate.records import Record, Usage
 
 CHUNK = 16
 """Readings taken at once, a second or two of work: what a kill costs, how often a bar moves."""
@@ -237,15 +239,25 @@ class EncoderEngine:
         return Reading([token for ids in pieces for token in ids], truncated)
 
 
-def open_engine(model: str, url: str | None = None) -> EncoderEngine:
+class EncoderOptions(Record):
+    """Options of the engine."""
+
+    threads: int | None = Field(default=None, ge=1)
+    """How many threads a model run may use; all cores by default."""
+
+
+def open_engine(
+    model: str, url: str | None = None, options: Mapping[str, str] | None = None
+) -> EncoderEngine:
     """Open the engine on a judge folder.
 
     Raises:
-        EngineError: A URL was given, or the folder cannot be loaded.
+        EngineError: A URL or an unknown option was given, or the folder cannot be loaded.
     """
+    chosen = read_options(EncoderOptions, "encoder", options or {})
     if url is not None:
         raise EngineError(f"the encoder engine runs judge folders here; it has no use for {url}")
-    return EncoderEngine(Path(model).expanduser())
+    return EncoderEngine(Path(model).expanduser(), chosen.threads)
 
 
 def _completion(

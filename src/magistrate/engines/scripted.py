@@ -24,10 +24,11 @@ Options: ``delay`` (seconds a request), ``nonsense``, ``refuse``, ``fail`` (shar
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from magistrate.engines.base import EngineInfo
+from magistrate.engines.options import NoOptions, read_options
 from magistrate.errors import EngineError
 from magistrate.ids import content_id
 from magistrate.messages import Completion, Request
@@ -129,18 +130,21 @@ class ScriptedEngine:
         return [_HIGH if length == best else _LOW for length in lengths]
 
 
-def open_engine(model: str, url: str | None = None) -> ScriptedEngine:
+def open_engine(
+    model: str, url: str | None = None, options: Mapping[str, str] | None = None
+) -> ScriptedEngine:
     """Open a scripted engine from ``rule[,option=value...]``.
 
     Raises:
         EngineError: The rule or an option is unknown, or a value is not a number in range.
     """
-    rule, *options = model.split(",")
+    read_options(NoOptions, "scripted", options or {})
+    rule, *settings = model.split(",")
     if rule not in RULES:
         raise EngineError(f"scripted engine: no rule '{rule}'; rules: {', '.join(RULES)}")
     values: dict[str, float] = {}
-    for option in options:
-        name, _, text = option.partition("=")
+    for setting in settings:
+        name, _, text = setting.partition("=")
         if name not in ("delay", *_SHARES):
             raise EngineError(
                 f"scripted engine: no option '{name}'; options: delay, {', '.join(_SHARES)}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
 
 from magistrate.engines.base import Engine
 from magistrate.errors import JudgeNotFoundError
+
+EngineFactory: TypeAlias = Callable[[str, str | None, Mapping[str, str]], Engine]
 
 ENGINES: dict[str, tuple[str, str]] = {
     "encoder": (
@@ -19,27 +21,29 @@ ENGINES: dict[str, tuple[str, str]] = {
         "replies by a fixed rule; for tests, documentation and baselines",
     ),
 }
-"""Name to (``module:function``, what it runs). The function takes (model, url)."""
+"""Name to (``module:function``, what it runs). The function takes (model, url, options)."""
 
 
-def open_engine(name: str, model: str, url: str | None = None) -> Engine:
+def open_engine(
+    name: str, model: str, url: str | None = None, options: Mapping[str, str] | None = None
+) -> Engine:
     """Open an engine on a model.
 
     Args:
         name: A key of :data:`ENGINES`.
         model: What to run, in the engine's own terms: a folder, a hub id, a rule.
         url: Where a server listens, for engines that need one.
+        options: Settings of the engine by name, as text; each engine's own documentation lists
+            them (``docs/engines.md``).
 
     Raises:
         JudgeNotFoundError: There is no such engine.
-        EngineError: The model cannot be loaded.
+        EngineError: The model cannot be loaded, or the engine has no such option.
     """
     if name not in ENGINES:
         raise JudgeNotFoundError(
             f"there is no engine '{name}'; engines here: {', '.join(sorted(ENGINES))}"
         )
     module, function = ENGINES[name][0].split(":")
-    factory = cast(
-        Callable[[str, str | None], Engine], getattr(importlib.import_module(module), function)
-    )
-    return factory(model, url)
+    factory = cast(EngineFactory, getattr(importlib.import_module(module), function))
+    return factory(model, url, options or {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,8 @@ def read_judge_file(folder: Path) -> JudgeFile:
         raise JudgeNotFoundError(f"{path}: {problems} (see docs/judge-folder.md)") from error
 
 
-def load_judge_folder(name: str, folder: Path) -> Judge:
-    """Load the judge of a folder.
+def load_judge_folder(name: str, folder: Path, options: Mapping[str, str] | None = None) -> Judge:
+    """Load the judge of a folder; ``options`` go to its engine.
 
     Raises:
         JudgeNotFoundError: ``judge.toml`` is missing or wrong.
@@ -73,4 +74,4 @@ def load_judge_folder(name: str, folder: Path) -> Judge:
     """
     file = read_judge_file(folder)
     family = ScorerFamily.from_sections(file.name, file.family, file.verdict)
-    return make_judge(name, family, open_engine(file.engine, str(folder)))
+    return make_judge(name, family, open_engine(file.engine, str(folder), None, options))

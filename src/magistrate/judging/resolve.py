@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from magistrate.engines.table import ENGINES, open_engine
 from magistrate.errors import JudgeNotFoundError
 from magistrate.judging.folder import JUDGE_FILE, load_judge_folder, read_judge_file
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.prompts.catalog import load_family
+
+if TYPE_CHECKING:
+    from magistrate.prompts.text_family import Mode
 
 DEFAULT_FAMILY = "pair"
 """How an engine that writes is asked unless ``#FAMILY`` says otherwise."""
@@ -54,12 +58,18 @@ def find_judge_folder(name: str) -> Path | None:
     return path if (path / JUDGE_FILE).is_file() else None
 
 
-def load_judge(name: str) -> Judge:
+def load_judge(
+    name: str, *, mode: Mode = "reason", options: Mapping[str, str] | None = None
+) -> Judge:
     """Load a judge by its name.
 
     Args:
         name: ``mini`` (bundled), a path to a judge folder, or ``ENGINE:MODEL[@URL][#FAMILY]`` such
             as ``scripted:longer#pair``.
+        mode: ``reason`` lets the judge explain; ``score`` stops it after the scores, and reads the
+            exact distribution over verdicts where the engine can. Judges with a scoring head know
+            scores only.
+        options: Settings of the engine by name, as text.
 
     Raises:
         JudgeNotFoundError: The name means nothing here; the message lists what would.
@@ -68,13 +78,13 @@ def load_judge(name: str) -> Judge:
     """
     folder = find_judge_folder(name)
     if folder is not None:
-        return load_judge_folder(name, folder)
+        return load_judge_folder(name, folder, options)
     match = _NAME.fullmatch(name)
     if match is None or match["engine"] not in ENGINES:
         raise _not_found(name)
     engine_name, model, url = match["engine"], match["model"], match["url"]
-    family = load_family(match["family"] or DEFAULT_FAMILY)
-    return make_judge(name, family, open_engine(engine_name, model, url), url=url)
+    family = load_family(match["family"] or DEFAULT_FAMILY, mode=mode)
+    return make_judge(name, family, open_engine(engine_name, model, url, options), url=url)
 
 
 def _not_found(name: str) -> JudgeNotFoundError:
