@@ -9,13 +9,15 @@
     ├── FamilyError                 a prompt template or verdict format that is not usable
     │   └── MissingVariablesError   a template asks for fields that the sample lacks
     ├── EngineError                 a model could not be loaded or run
+    ├── CostLimitError              the next request could pass the limit of what a run may cost
     └── RunError                    a run folder that cannot be used
         ├── RunLockedError          another process is writing to it
         ├── RunMismatchError        it holds another input or another judge
         └── RunDamagedError         its files contradict each other
 
 Messages say what was found, what was needed and how to mend it. Command-line exit codes are the
-``exit_code`` of the class: 2 for input, 3 for judges and engines, 4 for run folders.
+``exit_code`` of the class: 2 for input, 3 for judges and engines, 4 for run folders, 6 for a limit
+of costs.
 """
 
 from __future__ import annotations
@@ -69,6 +71,12 @@ class EngineError(MagistrateError):
     """A model could not be loaded or run."""
 
     exit_code = 3
+
+
+class CostLimitError(MagistrateError):
+    """The next request could pass the limit of what a run may cost; what was judged is kept."""
+
+    exit_code = 6
 
 
 class RunError(MagistrateError):

@@ -36,6 +36,8 @@ class EngineInfo:
     batch_dependent: bool = False
     """Whether the last digits of an output depend on what else is in the batch (floating point).
     Such engines are always given the same whole chunk, so that a resumed run repeats exactly."""
+    keeps_answers: bool = True
+    """Whether answers are dear enough to be kept in the response cache."""
     preferred_batch: int = PREFERRED_BATCH
     """How many requests to hand over at once so that the engine can sort and batch them."""
     settings: dict[str, Any] = field(default_factory=dict)

@@ -30,6 +30,7 @@ from tokenizers import Tokenizer
 
 from magistrate.engines.base import EngineInfo
 from magistrate.engines.options import read_options
+from magistrate.engines.room import share_room
 from magistrate.errors import EngineError
 from magistrate.messages import Completion, Part, Request
 from magistrate.records import Record, Usage
@@ -56,21 +57,6 @@ class Reading:
 
     ids: list[int]
     truncated: dict[str, int]
-
-
-def share_room(lengths: Sequence[int], room: int) -> list[int]:
-    """Cut the longest first until all fit: nobody is cut below what another one keeps.
-
-    >>> share_room([10, 500, 900], 600)
-    [10, 295, 295]
-    >>> share_room([10, 50], 600)
-    [10, 50]
-    """
-    kept = [0] * len(lengths)
-    for place, i in enumerate(sorted(range(len(lengths)), key=lambda i: lengths[i])):
-        kept[i] = min(lengths[i], room // (len(lengths) - place))
-        room -= kept[i]
-    return kept
 
 
 def cut_middle(ids: list[int], room: int) -> list[int]:
@@ -142,6 +128,7 @@ class EncoderEngine:
             context_tokens=self._max_tokens,
             scores=True,
             batch_dependent=True,
+            keeps_answers=False,
             preferred_batch=CHUNK,
             settings=dict(self._session.get_modelmeta().custom_metadata_map),
         )
@@ -186,6 +173,10 @@ class EncoderEngine:
         encoded = self._plain.encode_batch(texts, add_special_tokens=False)
         ids = {text: found.ids for text, found in zip(texts, encoded, strict=True)}
         return [self._lay_out(row, ids) for row in parts]
+
+    def cuts(self, requests: Sequence[Request]) -> list[dict[str, int]]:
+        """Return for each request how many tokens are cut from which slot."""
+        return [reading.truncated for reading in self.encode(requests)]
 
     def score(self, readings: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Run the model once.

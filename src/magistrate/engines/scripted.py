@@ -55,6 +55,7 @@ class ScriptedEngine:
         return EngineInfo(
             engine="scripted",
             model=self.rule,
+            keeps_answers=False,
             settings={share: getattr(self, share) for share in _SHARES if getattr(self, share)},
         )
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from magistrate.engines.base import Engine
+from magistrate.engines.base import Engine, EngineInfo
+from magistrate.judging.window import CUT_VERSION
+from magistrate.messages import Choices, Sampling
 from magistrate.prompts.base import Family
 from magistrate.records import JudgeSpec
+
+TOP_LOGPROBS = 20
+"""Alternatives asked for with each token in score mode; no provider offers more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,25 @@ class Judge:
     spec: JudgeSpec
     family: Family
     engine: Engine
+
+    @property
+    def mode(self) -> str | None:
+        """``reason`` or ``score``; None for a scoring head, which knows nothing but scores."""
+        mode: str | None = self.spec.settings.get("mode")
+        return mode
+
+    @property
+    def sampling(self) -> Sampling:
+        """How replies are written."""
+        return _sampling(self.family, self.engine.info)
+
+    def choices(self, count: int) -> Choices | None:
+        """Return all verdicts that can be given, where their distribution is asked for instead.
+
+        Args:
+            count: How many answers a prompt shows.
+        """
+        return _choices(self.family, self.engine.info, count)
 
     def close(self) -> None:
         """Free the engine's model. Calling it twice is harmless."""
@@ -40,9 +64,14 @@ class Judge:
 def make_judge(name: str, family: Family, engine: Engine, *, url: str | None = None) -> Judge:
     """Join a family and an engine; the spec records all that changes an answer."""
     info = engine.info
-    settings = dict(info.settings)
+    settings: dict[str, Any] = dict(info.settings)
     if not info.scores:
-        settings["sampling"] = asdict(family.sampling)
+        settings["mode"] = _mode(family)
+        settings["sampling"] = asdict(_sampling(family, info))
+        if _choices(family, info, family.min_answers) is not None:
+            settings["exact"] = True
+        if info.context_tokens is not None:
+            settings["window"] = {"tokens": info.context_tokens, "cutting": CUT_VERSION}
     spec = JudgeSpec(
         name=name,
         engine=info.engine,
@@ -54,3 +83,29 @@ def make_judge(name: str, family: Family, engine: Engine, *, url: str | None = N
         settings=settings,
     )
     return Judge(spec, family, engine)
+
+
+def _mode(family: Family) -> str:
+    return str(getattr(family, "mode", "reason"))
+
+
+def _choices(family: Family, info: EngineInfo, count: int) -> Choices | None:
+    if _mode(family) != "score" or not info.exact_choices:
+        return None
+    choices: Choices | None = family.choices(count) if hasattr(family, "choices") else None
+    return choices
+
+
+def _sampling(family: Family, info: EngineInfo) -> Sampling:
+    """Return the family's wish, as far as the engine can follow it."""
+    sampling = family.sampling
+    if info.scores:
+        return sampling
+    if info.context_tokens is not None:
+        # A prompt needs room too: a reply longer than half the window is not waited for.
+        sampling = replace(
+            sampling, max_tokens=min(sampling.max_tokens, max(1, info.context_tokens // 2))
+        )
+    if _mode(family) == "score" and info.logprobs and not info.exact_choices:
+        sampling = replace(sampling, top_logprobs=TOP_LOGPROBS)
+    return sampling

@@ -1,0 +1,65 @@
+"""Money: how much a run may cost, and when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from magistrate.engines.base import Engine
+from magistrate.errors import CostLimitError
+from magistrate.judging.window import Window
+from magistrate.messages import Request
+
+
+@dataclass(slots=True)
+class Spending:
+    """What was spent, and the limit that it must not pass."""
+
+    spent: float = 0.0
+    """US dollars, those of earlier processes on the same run included."""
+    limit: float | None = None
+    """None for no limit."""
+
+    def add(self, cost: float) -> None:
+        """Put a cost on the bill."""
+        self.spent += cost
+
+    def affordable(self, requests: Sequence[Request], engine: Engine, window: Window) -> int:
+        """Return how many of the requests, from the first, cannot pass the limit together.
+
+        Each is counted at its dearest: its prompt at full price, its reply as long as it may be.
+
+        Raises:
+            CostLimitError: Not even the first one.
+        """
+        price = engine.info.price
+        if self.limit is None or (price is None and self.spent < self.limit):
+            return len(requests)
+        left, number, worst = self.limit - self.spent, 0, 0.0
+        for request in requests:
+            worst = dearest(request, window, price)
+            if worst > left or left <= 0:
+                break
+            left -= worst
+            number += 1
+        if not number:
+            raise CostLimitError(
+                f"the cost limit of ${self.limit:,.4g} would be passed: ${self.spent:,.4f} are "
+                f"spent, and the next request may take ${worst:,.4f}; give a higher --max-cost to "
+                f"go on"
+            )
+        return number
+
+
+def dearest(request: Request, window: Window, price: tuple[float, float] | None) -> float:
+    """Return the most that a request can cost, in US dollars.
+
+    Args:
+        request: What is asked.
+        window: Counts its tokens.
+        price: US dollars for a million prompt tokens and a million written ones; None when free.
+    """
+    if price is None:
+        return 0.0
+    written = 0 if request.choices else request.sampling.max_tokens
+    return (window.tokens(request.messages) * price[0] + written * price[1]) / 1e6
