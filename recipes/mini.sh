@@ -44,7 +44,7 @@ step() { # step OUTPUT SCRIPT ARGS...: run unless the output is there
 step "$out/base/config.json" base.py --out "$out/base"
 step "$out/questions.jsonl" questions.py --data "$data" --out "$out/questions.jsonl" --seed "$seed"
 step "$out/sampled.jsonl" sample.py --base "$out/base" --questions "$out/questions.jsonl" \
-  --out "$out/sampled.jsonl" --batches 14 --new 112 --seed "$seed"
+  --out "$out/sampled.jsonl" --batches 4 --new 112 --seed "$seed"
 step "$out/groups/counts.json" build.py --data "$data" --sampled "$out/sampled.jsonl" \
   --out "$out/groups" --seed "$seed"
 
@@ -62,11 +62,11 @@ step "$out/first/about.json" start.py --base "$out/base" --onnx "$out/first.onnx
   --tokens 1014024 --out "$out/first"
 step "$out/$variant-trained/about.json" train.py --base "$out/base" --groups "${groups[@]}" \
   --start "$out/first" --out "$out/$variant-trained" --seed $((seed + 1)) --compile \
-  --tokens 1.5e6 --rate 2e-4 --warm 0.05 --cool 0.5
+  --tokens 7.5e5 --rate 2e-4 --warm 0.05 --cool 0.5 --threads 1
 
 judge=$out/$variant
 step "$judge/judge.toml" export.py --base "$out/base" --judge "$out/$variant-trained" \
-  --out "$judge" --variant "$variant" --seed "$seed"
+  --groups "${groups[@]}" --out "$judge" --variant "$variant" --seed "$seed"
 step "$out/$variant.calibration.json" calibrate.py --folder "$judge" --groups "${groups[@]}" \
   --out "$out/$variant.calibration.json"
 step "$out/$variant.measured.json" measure.py --data "$data" --folder "$judge" \

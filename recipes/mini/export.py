@@ -9,12 +9,16 @@ import argparse
 import hashlib
 import json
 import platform
+import random
 from importlib.metadata import version
 from pathlib import Path
 
 from graph import build_graph, save_graph
 from judge import load_judge
-from layout import EMPTY, TEMPLATE
+from layout import EMPTY, TEMPLATE, Layout, Reading
+from leaks import read_rows
+from smooth import input_maxima, smooth
+from tokenizers import Tokenizer
 
 PRECISION = {
     "fp32": "float32",
@@ -48,7 +52,7 @@ def judge_toml(digest: str, calibration: dict[str, float], made: dict[str, str |
     """The text of ``judge.toml``."""
     lines = [
         'name = "mini"',
-        'version = "1"',
+        'version = "2"',
         'engine = "encoder"',
         "",
         "[model]",
@@ -76,17 +80,29 @@ def judge_toml(digest: str, calibration: dict[str, float], made: dict[str, str |
     return "\n".join(lines) + "\n"
 
 
+def some_readings(paths: list[Path], base: Path, seed: int) -> list[Reading]:
+    """Readings of the training split, drawn by seed: they show how large each channel gets."""
+    layout = Layout(Tokenizer.from_file(str(base / "tokenizer.json")), 384)
+    rows = [row for path in paths for row in read_rows(path) if row["split"] == "train"]
+    drawn = random.Random(seed).sample(rows, 64)
+    return [layout.read(row["question"], answer) for row in drawn for answer in row["answers"][:2]]
+
+
 def main() -> None:
     """Export one judge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--judge", type=Path, required=True)
+    parser.add_argument(
+        "--groups", type=Path, nargs="+", required=True, help="to even out channels"
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kind", choices=sorted(PRECISION), default="int8")
     parser.add_argument("--variant", default="permissive")
     parser.add_argument("--seed", type=int, default=1, help="of the whole recipe")
     args = parser.parse_args()
     judge = load_judge(args.base, args.judge)
+    smooth(judge, input_maxima(judge, some_readings(args.groups, args.base, args.seed)))
     model = build_graph(judge, args.kind)
     for key, value in (("precision", PRECISION[args.kind]), ("base", "SmolLM2-135M-Instruct")):
         model.metadata_props.add(key=key, value=value)
