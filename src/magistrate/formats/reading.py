@@ -217,16 +217,22 @@ class ItemReader:
 
 
 class SampleReader(ItemReader):
-    """The samples of one or more files; see :func:`read_samples`."""
+    """The samples of one or more files; see :func:`read_samples`.
+
+    Attributes:
+        where: File and row of the last sample.
+    """
 
     def __init__(self, *paths: Path, **options: Any) -> None:
         super().__init__(*paths, **options)
+        self.where: Where | None = None
         for file in self._files:
             _check_has_samples(file)
 
     def __iter__(self) -> Iterator[Sample]:
         for item in self.items():
             if item.sample is not None:
+                self.where = item.where
                 yield item.sample
 
 

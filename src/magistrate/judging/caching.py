@@ -14,6 +14,9 @@ from magistrate.records import Usage
 class ResponseCache(Protocol):
     """Keeps completions. It never fails: what it cannot do it leaves undone."""
 
+    hits: int
+    """Answers taken from it so far."""
+
     def find(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         """Return what is kept under these keys."""
         ...
@@ -55,6 +58,7 @@ class CachedChunk:
             key: as_hit(found[own], key) for key, own in keys.items() if own in found
         }
         """By key of the request."""
+        cache.hits += len(self.hits)
 
     def keep(self, completions: Iterable[Completion]) -> None:
         """Keep the completions of a reading whose judgment is ``ok``."""

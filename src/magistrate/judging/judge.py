@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from magistrate.engines.base import Engine, EngineInfo
 from magistrate.judging.window import CUT_VERSION
 from magistrate.messages import Choices, Sampling
 from magistrate.prompts.base import Family
 from magistrate.records import JudgeSpec
+
+Mode: TypeAlias = Literal["reason", "score"]
+"""``reason``: the judge also explains. ``score``: it says its scores and no more."""
 
 TOP_LOGPROBS = 20
 """Alternatives asked for with each token in score mode; no provider offers more."""

@@ -7,16 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from magistrate.engines.table import ENGINES, open_engine
 from magistrate.errors import JudgeNotFoundError
 from magistrate.judging.folder import JUDGE_FILE, load_judge_folder, read_judge_file
-from magistrate.judging.judge import Judge, make_judge
+from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.prompts.catalog import load_family
-
-if TYPE_CHECKING:
-    from magistrate.prompts.text_family import Mode
 
 DEFAULT_FAMILY = "pair"
 """How an engine that writes is asked unless ``#FAMILY`` says otherwise."""

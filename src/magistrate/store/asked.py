@@ -11,7 +11,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from magistrate.errors import InputError, JudgeNotFoundError, MagistrateError, RunError
-from magistrate.judging.judge import Judge
+from magistrate.judging.judge import Judge, Mode
 from magistrate.records import Record, Sample, to_json_line
 from magistrate.store.index import FAILURES
 from magistrate.store.lines import to_line
@@ -21,11 +21,25 @@ _TAKES = (
     "samples are a list or stream of Sample, what read_samples returns, or one path or a list of "
     "paths"
 )
+_TAKEN = {
+    "orders": "'both' or 'given'",
+    "repeats": f"a whole number from 1 to {MOST}",
+    "limit": f"a whole number from 1 to {MOST}, or None for all samples",
+    "strict": "True or False",
+    "mode": "'reason' or 'score', or None for the judge's own",
+    "on_overflow": "'truncate', 'skip' or 'error'",
+    "max_cost": "US dollars from 0, or None for no limit",
+}
 _SHOWN_CHARACTERS = 60
 
 
-def checked_settings(orders: Any, repeats: Any, limit: Any, strict: Any, retry: Any) -> RunSettings:
+def checked_settings(retry: Any, engine_options: Any, **values: Any) -> RunSettings:
     """Return the settings of a run.
+
+    Args:
+        retry: Failures that are judged again.
+        engine_options: By name; values that are no text become text.
+        values: The other settings by name.
 
     Raises:
         MagistrateError: A setting has no such value; the message says which it takes.
@@ -39,20 +53,18 @@ def checked_settings(orders: Any, repeats: Any, limit: Any, strict: Any, retry: 
         raise MagistrateError(
             f"retry has {', '.join(unknown)}; it takes any of {', '.join(sorted(FAILURES))}"
         )
-    try:
-        return RunSettings(
-            orders=orders, repeats=repeats, limit=limit, strict=strict, retry=tuple(sorted(retry))
+    if not isinstance(engine_options, Mapping | None):
+        raise MagistrateError(
+            f"engine_options is {_shown(engine_options)}; it takes a dict of options by name"
         )
+    options = {str(name): str(value) for name, value in (engine_options or {}).items()}
+    try:
+        return RunSettings(retry=tuple(sorted(retry)), engine_options=options, **values)
     except ValidationError as error:
         name = str(error.errors(include_url=False)[0]["loc"][0])
-        value = {"orders": orders, "repeats": repeats, "limit": limit, "strict": strict}[name]
-        takes = {
-            "orders": "'both' or 'given'",
-            "repeats": f"a whole number from 1 to {MOST}",
-            "limit": f"a whole number from 1 to {MOST}, or None for all samples",
-            "strict": "True or False",
-        }
-        raise MagistrateError(f"{name} is {_shown(value)}; it takes {takes[name]}") from error
+        raise MagistrateError(
+            f"{name} is {_shown(values[name])}; it takes {_TAKEN[name]}"
+        ) from error
 
 
 def folder_path(out: Any) -> Path | None:
@@ -69,15 +81,33 @@ def folder_path(out: Any) -> Path | None:
 
 
 @contextmanager
-def loaded_judge(judge: Any) -> Iterator[Judge]:
+def loaded_judge(
+    judge: Any, mode: Mode | None = None, options: Mapping[str, str] | None = None
+) -> Iterator[Judge]:
     """Yield a judge; close it afterwards if it was opened here.
+
+    Args:
+        judge: A name, a path, or a loaded judge.
+        mode: What was asked for; None leaves it to the judge.
+        options: Of its engine.
 
     Raises:
         JudgeNotFoundError: It is neither a judge nor the name of one that is there.
-        EngineError: The engine cannot run the model.
-        FamilyError: The family is missing or broken.
+        EngineError: The engine cannot run the model, or has no such option.
+        FamilyError: The family is missing or broken, or lacks the mode.
+        MagistrateError: The judge is loaded already, in another mode or without the options.
     """
     if isinstance(judge, Judge):
+        if mode is not None and judge.mode not in (None, mode):
+            raise MagistrateError(
+                f"mode is '{mode}', but judge '{judge.spec.name}' is loaded in mode "
+                f"'{judge.mode}'; give its name, or load it with load_judge(name, mode='{mode}')"
+            )
+        if options:
+            raise MagistrateError(
+                f"engine options cannot be set ({', '.join(options)}): judge '{judge.spec.name}' "
+                f"is loaded already; give its name, or give the options to load_judge"
+            )
         yield judge
         return
     if not isinstance(judge, str | Path):
@@ -87,7 +117,7 @@ def loaded_judge(judge: Any) -> Iterator[Judge]:
         )
     from magistrate.judging.resolve import load_judge  # brings Jinja2: on use
 
-    with load_judge(str(judge)) as opened:
+    with load_judge(str(judge), mode=mode or "reason", options=options) as opened:
         yield opened
 
 

@@ -41,8 +41,10 @@ _ROWS_AT_ONCE = 500
 
 _SCHEMA = (
     "DROP TABLE IF EXISTS responses",  # of another version
-    "CREATE TABLE responses (key TEXT PRIMARY KEY, value BLOB NOT NULL, used INTEGER NOT NULL) "
-    "WITHOUT ROWID",
+    (
+        "CREATE TABLE responses "
+        "(key TEXT PRIMARY KEY, value BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
+    ),
     "CREATE INDEX by_use ON responses (used)",
     f"PRAGMA user_version = {FORMAT}",
 )
@@ -84,6 +86,8 @@ class SqliteCache:
             on_notice: Called when something is wrong with it.
         """
         self.path = path or cache_file()
+        self.hits = 0
+        """Answers taken from it so far."""
         self._limit = limit
         self._on_notice = on_notice
         self._connection: sqlite3.Connection | None = None

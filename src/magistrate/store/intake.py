@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,22 @@ class Intake:
         *,
         limit: int | None = None,
         strict: bool = False,
+        refuse: Callable[[Sample], str | None] = lambda _: None,
     ) -> None:
-        """Take the input, of which at most ``limit`` samples are read."""
+        """Take the input.
+
+        Args:
+            source: The samples.
+            plan: Which readings each gets.
+            limit: At most so many are read.
+            strict: Whether a bad row is an error.
+            refuse: Says in words why a sample is an error, or None.
+        """
         self._source = source
         self._plan = plan
         self._limit = limit
         self._strict = strict
+        self._refuse = refuse
         self._digest = hashlib.sha256()
         self._texts: set[bytes] = set()
         self.samples = 0
@@ -134,12 +144,24 @@ class Intake:
             self._write_remarks(folder)
         return None
 
+    def read(self) -> Iterator[Sample]:
+        """Yield the samples, and write nothing.
+
+        Raises:
+            InputError: There is nothing to judge, or a row is bad and the user was strict.
+        """
+        for sample, _ in self._lines():
+            yield sample
+        self._check_not_empty()
+
     def _lines(self) -> Iterator[tuple[Sample, bytes]]:
         for sample in islice(self._source, self._limit):
             if self._strict:
                 self._check_strict()
             self.samples += 1
             line = line_of(sample, self.samples)
+            if (reason := self._refuse(sample)) is not None:
+                raise InputError(f"{self._place()}: {reason}")
             self._digest.update(line)
             text = bytes.fromhex(sample.text_id)
             if text not in self._texts:
@@ -149,6 +171,11 @@ class Intake:
         self._texts.clear()  # the judging that follows needs the memory
         if self._strict:
             self._check_strict()
+
+    def _place(self) -> str:
+        """Return where the last sample came from."""
+        where = getattr(self._source, "where", None)
+        return f"{where.file}, row {where.row}" if where else f"sample {self.samples}"
 
     def _check_strict(self) -> None:
         if self.bad:

@@ -11,7 +11,9 @@ from pydantic import Field, ValidationError
 
 from magistrate.errors import RunDamagedError, RunError
 from magistrate.ids import file_sha256
+from magistrate.judging.judge import Mode
 from magistrate.judging.orders import Orders
+from magistrate.judging.window import OnOverflow
 from magistrate.records import JudgeSpec, Record, Status, Usage
 from magistrate.store.disk import write_atomically
 from magistrate.store.index import JournalIndex
@@ -39,7 +41,10 @@ class InputFile(Record):
 
 
 class RunSettings(Record):
-    """What the user asked for, defaults filled in. A resume may change all but orders, repeats."""
+    """What the user asked for, defaults filled in. A resume may change all but orders, repeats.
+
+    (Mode and engine options may change as far as the judge stays the same one.)
+    """
 
     orders: Orders = "both"
     repeats: int = Field(default=1, ge=1, le=MOST)
@@ -49,6 +54,12 @@ class RunSettings(Record):
     """Whether a bad row of the input stops the run before it begins."""
     retry: tuple[Status, ...] = ()
     """Failures that this call judges again."""
+    mode: Mode | None = None
+    """None where the user left it to the judge."""
+    engine_options: dict[str, str] = Field(default_factory=dict)
+    on_overflow: OnOverflow = "truncate"
+    max_cost: float | None = Field(default=None, ge=0)
+    """US dollars that the run may cost, all calls together."""
 
 
 class RunManifest(Record):

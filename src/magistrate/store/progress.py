@@ -25,6 +25,10 @@ class Progress:
     """Readings by the status of their last judgment."""
     seconds: float
     """Since judging began in this process."""
+    cost: float = 0.0
+    """US dollars that the run took so far, earlier processes included."""
+    from_cache: int = 0
+    """Answers of this process that the response cache had."""
 
     @property
     def rate(self) -> float | None:

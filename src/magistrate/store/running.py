@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import signal
-import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from magistrate.errors import RunError
 from magistrate.formats.base import Notice
-from magistrate.judging.judge import Judge
+from magistrate.judging.chunk import Manner
+from magistrate.judging.judge import Judge, Mode
 from magistrate.judging.orders import Orders
-from magistrate.judging.plan import Plan
-from magistrate.judging.stream import judge_samples
+from magistrate.judging.spending import Spending
+from magistrate.judging.window import OnOverflow
 from magistrate.records import Sample, Status
-from magistrate.store.asked import checked_settings, folder_path, loaded_judge, source_of
-from magistrate.store.begin import begin_or_resume
-from magistrate.store.claim import claimed_folder
-from magistrate.store.decisions import write_decisions
-from magistrate.store.disk import write_atomically
-from magistrate.store.folder import RunFolder
+from magistrate.store.asked import checked_settings
+from magistrate.store.cache import SqliteCache
 from magistrate.store.index import FAILURES
-from magistrate.store.intake import Intake
-from magistrate.store.interrupt import Interruption, RunInterrupted
-from magistrate.store.journal import Journal
-from magistrate.store.lines import read_records, to_line
-from magistrate.store.manifest import RunManifest, State, bring_up_to_date, write_manifest
-from magistrate.store.progress import OnProgress, Progress
-from magistrate.store.run import Run, open_run
-
-OnNotice = Callable[[Notice], None]
-
-SECONDS_BETWEEN_MANIFESTS = 5.0
-SECONDS_BETWEEN_REPORTS = 0.1
+from magistrate.store.progress import OnProgress
+from magistrate.store.run import Run
+from magistrate.store.work import OnNotice, work_on
 
 
 def judge(
@@ -41,10 +26,15 @@ def judge(
     judge: str | Path | Judge = "mini",
     out: str | Path | None = None,
     *,
+    mode: Mode | None = None,
+    engine_options: Mapping[str, str] | None = None,
     orders: Orders = "both",
     repeats: int = 1,
     limit: int | None = None,
     strict: bool = False,
+    on_overflow: OnOverflow = "truncate",
+    max_cost: float | None = None,
+    cache: bool | None = None,
     start_over: bool = False,
     retry: Collection[Status] = FAILURES,
     on_progress: OnProgress | None = None,
@@ -60,10 +50,18 @@ def judge(
         samples: Samples; or what :func:`magistrate.read_samples` returns; or paths of files.
         judge: Name or folder of a judge, or a loaded judge, which is then left open.
         out: The run folder; without it ``runs/JUDGE-TIME`` is made.
+        mode: ``reason`` lets the judge explain; ``score`` reads its scores and no more, as exact
+            probabilities where the engine has them. None leaves it to the judge (``reason``).
+        engine_options: Settings of the judge's engine by name.
         orders: ``both`` reads every sample in the given order and reversed; ``given`` only once.
         repeats: How often each order is read.
         limit: Judge only the first so many samples. A later call may raise it.
-        strict: Stop at the first bad row of the input instead of listing bad rows.
+        strict: Stop at the first bad row of the input instead of listing it and going on.
+        on_overflow: Of a prompt that is too long for the model: ``truncate`` cuts the answers
+            fairly, ``skip`` leaves it out with status ``truncated``, ``error`` judges nothing.
+        max_cost: US dollars that the run may cost, all calls together.
+        cache: Whether answers are looked for in the response cache, and kept there. None does so
+            for engines whose answers are dear.
         start_over: If the folder holds a run, move it to a folder beside it and begin anew.
         retry: Failures to judge again on a resume.
         on_progress: Called up to ten times a second and at the end.
@@ -71,9 +69,10 @@ def judge(
 
     Raises:
         InputError: The input cannot be read, holds nothing to judge, or holds other things than
-            samples.
+            samples; or a sample is too long, and that was to be an error.
         JudgeNotFoundError: The judge's name means nothing here.
         EngineError: The engine cannot go on; what was judged is kept.
+        CostLimitError: The next request could pass ``max_cost``; what was judged is kept.
         RunLockedError: Another process is writing to the folder.
         RunMismatchError: The folder holds a run of another input, judge or setting.
         RunDamagedError: The folder's files contradict each other.
@@ -81,123 +80,45 @@ def judge(
         RunInterrupted: Ctrl-C or SIGTERM; what was judged is kept.
         MagistrateError: A setting has no such value.
     """
-    settings = checked_settings(orders, repeats, limit, strict, retry)
-    with Interruption() as interruption, loaded_judge(judge) as loaded:
-        plan = Plan.of(loaded, orders=settings.orders, repeats=settings.repeats)
-        source = source_of(samples, strict=settings.strict)
-        intake = Intake(source, plan, limit=settings.limit, strict=settings.strict)
-        with claimed_folder(folder_path(out), loaded.spec.name) as folder:
-            manifest = begin_or_resume(folder, intake, loaded, settings, start_over=start_over)
-            with Journal(folder.judgments, retry=settings.retry) as journal:
-                work = _Work(folder, journal, manifest, interruption, on_progress, on_notice)
-                return work.run(loaded, (*intake.changes, *journal.notices))
-
-
-class _Work:
-    """One process's work on a run."""
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        journal: Journal,
-        manifest: RunManifest,
-        interruption: Interruption,
-        on_progress: OnProgress | None,
-        on_notice: OnNotice | None,
-    ) -> None:
-        self._folder = folder
-        self._journal = journal
-        self._manifest = manifest
-        self._interruption = interruption
-        self._on_progress = on_progress
-        self._on_notice = on_notice
-        self._settled = journal.settled
-        self._made = 0
-        self._began = time.monotonic()
-        self._reported_at = 0.0
-        self._saved_at = self._began
-
-    def run(self, judge: Judge, notices: Iterable[Notice]) -> Run:
-        """Judge what is missing; whatever ends it, leave a folder that can be resumed."""
-        for notice in notices:
-            self._tell(notice)
-        self._save("running")
-        self._report()
-        try:
-            self._judge_missing(judge)
-        except KeyboardInterrupt as stop:
-            self._save_what_can_be("stopped")
-            number = stop.number if isinstance(stop, RunInterrupted) else signal.SIGINT
-            message = f"stopped by {signal.Signals(number).name}; {self._where_it_stands()}"
-            raise RunInterrupted(message, number) from None
-        except BaseException:
-            self._save_what_can_be("stopped")
-            self._tell(Notice(kind="stopped", message=self._where_it_stands()))
-            raise
-        self._report()
-        self._save("complete")
-        run = open_run(self._folder.path)
-        write_decisions(run)
-        return run
-
-    def _judge_missing(self, judge: Judge) -> None:
-        settings = self._manifest.settings
-        batches = judge_samples(
+    settings = checked_settings(
+        retry,
+        engine_options,
+        mode=mode,
+        orders=orders,
+        repeats=repeats,
+        limit=limit,
+        strict=strict,
+        on_overflow=on_overflow,
+        max_cost=max_cost,
+    )
+    with (
+        work_on(
+            samples,
             judge,
-            read_records(Sample, self._folder.samples),
-            orders=settings.orders,
-            repeats=settings.repeats,
-            done=self._journal,
-        )
-        for batch in batches:
-            with self._interruption.shield():
-                self._journal.append(batch)
-                self._made += len(batch)
-            now = time.monotonic()
-            if now - self._saved_at > SECONDS_BETWEEN_MANIFESTS:
-                self._save("running")
-            if now - self._reported_at > SECONDS_BETWEEN_REPORTS:
-                self._report()
-
-    def _report(self) -> None:
-        self._reported_at = time.monotonic()
-        if self._on_progress is not None:
-            self._on_progress(
-                Progress(
-                    done=self._settled + self._made,
-                    total=self._manifest.readings,
-                    resumed=self._settled,
-                    counts=self._journal.index.counts(),
-                    seconds=self._reported_at - self._began,
-                )
+            out,
+            settings,
+            start_over=start_over,
+            on_progress=on_progress,
+            on_notice=on_notice,
+        ) as work,
+        _cache_for(work.judge, cache, work.tell) as kept,
+    ):
+        return work.run(
+            Manner(
+                on_overflow=settings.on_overflow,
+                cache=kept,
+                spending=Spending(work.spent, settings.max_cost),
             )
-
-    def _save(self, state: State) -> None:
-        """Bring ``run.json`` up to date with the journal."""
-        now = time.monotonic()
-        self._manifest = bring_up_to_date(
-            self._manifest, self._journal.index, state, seconds=now - self._saved_at
         )
-        self._saved_at = now
-        with self._interruption.shield():
-            write_manifest(self._folder.manifest, self._manifest)
 
-    def _save_what_can_be(self, state: State) -> None:
-        """Save when something is wrong already; that error is the one to show."""
-        with suppress(RunError):
-            self._save(state)
 
-    def _tell(self, notice: Notice) -> None:
-        """Tell the caller at once, and whoever opens the run later."""
-        if self._on_notice is not None:
-            self._on_notice(notice)
-        with suppress(RunError):
-            path = self._folder.notices
-            known = path.read_bytes() if path.exists() else b""
-            write_atomically(path, known + to_line(notice))
-
-    def _where_it_stands(self) -> str:
-        return (
-            f"{len(self._journal.index)} of {self._manifest.readings} readings are judged and safe "
-            f"in {self._folder.path}; the same command goes on from there"
-        )
+@contextmanager
+def _cache_for(
+    judge: Judge, wanted: bool | None, tell: Callable[[Notice], None]
+) -> Iterator[SqliteCache | None]:
+    """Yield the response cache; None where it is not wanted, or not worth its time."""
+    if wanted if wanted is not None else judge.engine.info.keeps_answers:
+        with SqliteCache(on_notice=tell) as cache:
+            yield cache
+    else:
+        yield None
