@@ -32,6 +32,8 @@ class Message:
 
     role: MessageRole
     parts: tuple[Part, ...]
+    images: tuple[str, ...] = ()
+    """URLs or paths; shown before the text, by engines that can show them (``openai``)."""
 
     @property
     def text(self) -> str:

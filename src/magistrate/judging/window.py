@@ -10,7 +10,7 @@ much is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -159,7 +159,7 @@ class Window:
             for part in message.parts:
                 own_pieces.extend(pieces.get(place, (part,)))
                 place += 1
-            fitted.append(Message(message.role, tuple(own_pieces)))
+            fitted.append(replace(message, parts=tuple(own_pieces)))
         return Fitted(tuple(fitted), cut)
 
     def _allot(self, sizes: Sequence[int], whole: Sequence[bool], room: int, own: int) -> list[int]:
