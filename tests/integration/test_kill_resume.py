@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 import magistrate as mg
+from magistrate.ids import file_sha256
 from magistrate.records import Answer, Sample, to_json_line
 from magistrate.store.decisions import read_decisions
 
@@ -126,6 +127,9 @@ def contents(out: Path) -> dict[str, Any]:
     manifest = json.loads((out / "run.json").read_bytes())
     for name in ("started", "updated", "seconds"):
         del manifest[name]
+    # Lines hold the seconds that a reading took, so their hash is another in every run.
+    sealed = manifest.pop("judgments_sha256")
+    assert sealed == file_sha256(out / "judgments.jsonl")
     judgments = [json.loads(line) for line in (out / "judgments.jsonl").read_bytes().splitlines()]
     for judgment in judgments:
         del judgment["seconds"]
@@ -157,6 +161,7 @@ def test_a_run_killed_again_and_again_equals_one_left_alone(
             judge_and_kill(samples_file, judge, out, lambda: size(journal) >= goal)  # noqa: B023
         if journal.exists() and kill % 4 == 0:
             assert mg.verify_run(out).ok
+            assert mg.open_run(out).manifest.judgments_sha256 is None, "a killed run has no hash"
     assert 0 < len(list(mg.open_run(out).judgments())) < READINGS, "nothing was left to resume"
     mg.judge(samples_file, judge, out)
     assert contents(out) == contents(whole)

@@ -14,7 +14,7 @@ import pytest
 import magistrate as mg
 from magistrate.errors import RunError
 from magistrate.records import Answer, Sample
-from magistrate.store.verify import repair_run
+from magistrate.store.repair import repair_run
 
 if sys.platform == "win32":
     pytest.skip("needs POSIX limits and mounts", allow_module_level=True)

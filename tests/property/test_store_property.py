@@ -20,7 +20,7 @@ from magistrate.judging.resolve import load_judge
 from magistrate.records import STATUSES, Answer, Judgment, Sample, Status
 from magistrate.store.index import last_judgments, read_index
 from magistrate.store.journal import Journal
-from magistrate.store.verify import repair_run
+from magistrate.store.repair import repair_run
 
 
 def samples() -> list[Sample]:
@@ -55,7 +55,8 @@ def test_a_run_cut_at_any_byte_resumes_to_what_it_would_have_been(
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         shutil.copytree(whole.path, out)
-        (out / "judgments.jsonl").write_bytes(content[:cut] + bytes(zeros))
+        left = content[:cut] + bytes(zeros)
+        (out / "judgments.jsonl").write_bytes(left)
         kept = content[:cut].count(b"\n")
         before = mg.verify_run(out)
         assert before.judgments == kept
@@ -64,7 +65,8 @@ def test_a_run_cut_at_any_byte_resumes_to_what_it_would_have_been(
         assert list(run.decisions()) == list(whole.decisions())
         assert run.manifest.judgments == whole.manifest.judgments
         torn = zeros > 0 or not (content[:cut] == b"" or content[:cut].endswith(b"\n"))
-        assert [notice.kind for notice in run.notices()] == ["half-written-line"] * torn
+        said = ["judgments-changed"] * (left != content) + ["half-written-line"] * torn
+        assert [notice.kind for notice in run.notices()] == said
         assert mg.verify_run(out).ok
 
 

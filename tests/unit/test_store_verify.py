@@ -11,9 +11,13 @@ import pytest
 
 import magistrate as mg
 from magistrate.errors import RunDamagedError, RunError, RunLockedError
+from magistrate.formats.base import Notice
+from magistrate.ids import file_sha256
 from magistrate.records import Answer, Sample
+from magistrate.store.decisions import read_decisions
 from magistrate.store.lock import RunLock
-from magistrate.store.verify import MAX_FINDINGS, repair_run
+from magistrate.store.repair import repair_run
+from magistrate.store.verify import MAX_FINDINGS
 
 JUDGE = "scripted:longer"
 
@@ -91,6 +95,11 @@ def change_decisions(out: Path) -> None:
     )
 
 
+def tie_of_other_scores(all_lines: list[bytes]) -> list[bytes]:
+    """Scores 8 and 5 are called a tie on one line and none on the others."""
+    return [*all_lines[:2], all_lines[2].replace(b'"second"', b'"tie"'), *all_lines[3:]]
+
+
 TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     "a question": (change("samples.jsonl", b"q 1", b"q 7"), "samples.jsonl: its SHA-256 is"),
     "a sample that is none": (
@@ -154,6 +163,37 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda out: (out / "judgments.jsonl").unlink(),
         "8 readings of a complete run are missing",
     ),
+    "a preference": (
+        in_line(3, preference="first"),
+        "line 3: preference is first, and by its scores 5 and 8 it is second",
+    ),
+    "a preference called a tie": (
+        lines(tie_of_other_scores),
+        "preference is tie for scores 5 and 8, and on line 1 a gap of 3 is none",
+    ),
+    "a tie called a preference": (
+        in_line(7, preference="first", scores=[7, 7]),
+        "line 7: preference is first, and by its scores 7 and 7 it is tie",
+    ),
+    "the scores": (
+        in_line(3, scores=[9, 5]),
+        "line 3: preference is second, and by its scores 9 and 5 it is first",
+    ),
+    "one score": (in_line(1, scores=[9]), "line 1: there are 1 scores for 2 answers"),
+    "no verdict": (
+        in_line(1, scores=None, preference=None),
+        "line 1: status is ok, and there is no verdict",
+    ),
+    "the reasons": (in_line(2, reasons="bought"), "judgments.jsonl: its SHA-256 is"),
+    "the cost": (in_line(2, cost=0.5), "judgments.jsonl: its SHA-256 is"),
+    "the sequence of lines": (
+        lines(lambda all_lines: all_lines[::-1]),
+        "the file was changed after the last command had ended",
+    ),
+    "its hash": (
+        in_manifest(judgments_sha256="0" * 64),
+        "judgments.jsonl: its SHA-256 is",
+    ),
     "a decision": (change_decisions, "decisions.parquet, line 1: not what the judgments give"),
 }
 
@@ -202,7 +242,7 @@ def test_many_findings_are_counted_and_some_are_listed(tmp_path: Path) -> None:
 def test_what_a_kill_leaves_is_noted_and_not_held_against_the_run(out: Path) -> None:
     content = (out / "judgments.jsonl").read_bytes()
     (out / "judgments.jsonl").write_bytes(content[:-9])
-    in_manifest(state="running", judgments={}, lines=0)(out)
+    in_manifest(state="running", judgments={}, lines=0, judgments_sha256=None)(out)
     report = mg.verify_run(out)
     assert report.ok
     assert (report.judgments, report.missing) == (7, 1)
@@ -253,3 +293,62 @@ def test_repair_of_a_sound_run_changes_nothing(out: Path) -> None:
 def test_repair_waits_for_no_one(out: Path) -> None:
     with RunLock(out), pytest.raises(RunLockedError):
         repair_run(out)
+
+
+def test_a_run_is_sealed_when_its_process_ends_and_only_then(tmp_path: Path) -> None:
+    seals: list[str | None] = []
+
+    def look(progress: mg.Progress) -> None:
+        seals.append(json.loads((tmp_path / "run/run.json").read_bytes())["judgments_sha256"])
+
+    run = mg.judge(pairs(3), JUDGE, tmp_path / "run", on_progress=look)
+    assert run.manifest.judgments_sha256 == file_sha256(run.folder.judgments)
+    grown = mg.judge(pairs(5), JUDGE, tmp_path / "run", on_progress=look)
+    assert grown.manifest.judgments_sha256 == file_sha256(run.folder.judgments)
+    assert set(seals) == {None}, "while a process is at work there is no hash to trust"
+    assert next(iter(grown.notices())).kind == "input-grew"
+
+
+def test_a_resume_says_that_the_judgments_were_changed_and_run_json_remembers(out: Path) -> None:
+    turned = in_line(3, preference="first", scores=[8, 5])
+    turned(out)  # sound in itself: the hash alone tells
+    assert [str(finding)[:30] for finding in mg.verify_run(out).findings] == [
+        "judgments.jsonl: its SHA-256 i"
+    ]
+    told: list[Notice] = []
+    run = mg.judge(pairs(4), JUDGE, out, on_notice=told.append)
+    assert [notice.kind for notice in told] == ["judgments-changed"]
+    assert "as many lines, but another SHA-256" in told[0].message
+    assert list(run.notices()) == told
+    assert len(run.manifest.judgments_changed) == 1
+
+    again = mg.judge(pairs(4), JUDGE, out)
+    assert list(again.notices()) == []
+    assert again.manifest.judgments_changed == run.manifest.judgments_changed
+    report = mg.verify_run(out)
+    assert report.ok
+    assert "was found changed by something other than a command" in "\n".join(report.notes)
+
+
+def test_decisions_follow_judgments_that_were_changed(out: Path) -> None:
+    in_line(3, preference="first", scores=[8, 5])(out)
+    run = mg.judge(pairs(4), JUDGE, out)
+    assert list(read_decisions(run.folder.decisions)) == list(run.decisions())
+
+
+def test_a_run_of_before_there_were_hashes_is_sound_and_gets_one(out: Path) -> None:
+    path = out / "run.json"
+    values = json.loads(path.read_text())
+    del values["judgments_sha256"], values["judgments_changed"]
+    path.write_text(json.dumps(values))
+    assert mg.verify_run(out).ok
+    run = mg.judge(pairs(4), JUDGE, out)
+    assert list(run.notices()) == []
+    assert run.manifest.judgments_sha256 == file_sha256(run.folder.judgments)
+
+
+def test_a_repair_is_remembered(out: Path) -> None:
+    lines(lambda all_lines: [*all_lines[:2], b"{}\n", *all_lines[3:]])(out)
+    repair_run(out)
+    assert len(mg.open_run(out).manifest.judgments_changed) == 1
+    assert "found changed" in "\n".join(mg.verify_run(out).notes)

@@ -112,12 +112,13 @@ def verify(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a run: hashes, counts, and that every judgment belongs to a sample.
+    """Check a run: hashes, counts, that every judgment belongs to a sample and agrees with itself.
 
     A finding is a contradiction in the folder; with one or more the exit code is 4.
     """
     from magistrate.report.text import counted
-    from magistrate.store.verify import repair_run, verify_run
+    from magistrate.store.repair import repair_run
+    from magistrate.store.verify import verify_run
 
     terminal = Terminal(as_json)
     moved = repair_run(run_folder) if repair else 0

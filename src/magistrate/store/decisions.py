@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from magistrate.errors import RunDamagedError
-from magistrate.ids import content_id
+from magistrate.ids import content_id, file_sha256
 from magistrate.records import Decision, Probabilities
 from magistrate.store.disk import write_atomically
 from magistrate.store.run import Run
@@ -96,16 +96,16 @@ def read_decisions(path: Path) -> Iterator[Decision]:
 
 
 def _stamp(run: Run) -> str:
-    """Identify what decisions depend on. The journal only grows, so its length tells its state."""
+    """Identify what decisions depend on."""
     judgments = run.folder.judgments
     return content_id(
         {
-            "format": 1,
+            "format": 2,
             "samples": run.manifest.samples_sha256,
             "judge": run.manifest.judge_id,
             "orders": run.manifest.settings.orders,
             "repeats": run.manifest.settings.repeats,
-            "bytes": judgments.stat().st_size if judgments.exists() else 0,
+            "judgments": file_sha256(judgments) if judgments.exists() else None,
         }
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from magistrate.errors import RunDamagedError
 from magistrate.ids import ID_HEX_DIGITS
@@ -52,6 +53,8 @@ class JournalIndex:
     tail_bytes: int = 0
     """Bytes after that: a line cut short, or the zeros that a power loss leaves."""
     totals: Totals = field(default_factory=Totals)
+    digest: Any = field(default_factory=hashlib.sha256, compare=False, repr=False)
+    """Hash of the whole lines, kept up as they come, so that the file is not read again for it."""
 
     def __len__(self) -> int:
         """Number of keys."""
@@ -71,10 +74,17 @@ class JournalIndex:
             return None
         return self.failed.get(key, "ok")
 
-    def add(self, judgment: Judgment, offset: int) -> None:
-        """Note the judgment of the line at ``offset``; it takes the place of an earlier one."""
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file up to and with its last whole line, in hex."""
+        return str(self.digest.hexdigest())
+
+    def add(self, judgment: Judgment, line: bytes) -> None:
+        """Note the judgment of the next line; it takes the place of an earlier one of its key."""
         key = bytes.fromhex(judgment.key)
-        self.offsets[key] = offset
+        self.offsets[key] = self.whole_bytes
+        self.whole_bytes += len(line)
+        self.digest.update(line)
         if judgment.status == "ok":
             self.failed.pop(key, None)
         else:
@@ -94,17 +104,16 @@ def read_index(path: Path) -> JournalIndex:
     """
     index = JournalIndex()
     torn: int | None = None
-    for number, offset, line in iterate_lines(path):
+    for number, _, line in iterate_lines(path):
         if is_torn(line):
             torn = torn or number
             continue
         if torn is not None:
             raise RunDamagedError(_damaged_message(path, torn))
         try:
-            index.add(judgment_of(line), offset)
+            index.add(judgment_of(line), line)
         except ValueError:
             raise RunDamagedError(_damaged_message(path, number)) from None
-        index.whole_bytes = offset + len(line)
     if torn is not None:
         index.tail_bytes = path.stat().st_size - index.whole_bytes
     return index

@@ -80,16 +80,20 @@ class Journal:
         try:
             _write_all(self._descriptor, b"".join(lines))
             if time.monotonic() - self._flushed_at > SECONDS_BETWEEN_FLUSHES:
-                self.flush()
+                self._flush()
         except OSError as error:
             self._keep_whole_lines(batch, lines, start)
             raise cannot_write(self._path, error, self._safe_words()) from error
         self._note(batch, lines)
 
     def flush(self) -> None:
-        """Wait until all lines are on the disk."""
-        flush_to_disk(self._descriptor)
-        self._flushed_at = time.monotonic()
+        """Wait until all lines are on the disk.
+
+        Raises:
+            RunError: The disk failed.
+        """
+        with writing(self._path, self._safe_words()):
+            self._flush()
 
     def close(self) -> None:
         """Flush and close. Calling it twice is harmless.
@@ -119,6 +123,10 @@ class Journal:
         """Close the file."""
         self.close()
 
+    def _flush(self) -> None:
+        flush_to_disk(self._descriptor)
+        self._flushed_at = time.monotonic()
+
     def _tail_notice(self) -> Iterable[Notice]:
         if self.index.tail_bytes:
             yield Notice(
@@ -132,8 +140,7 @@ class Journal:
 
     def _note(self, batch: Iterable[Judgment], lines: Iterable[bytes]) -> None:
         for judgment, line in zip(batch, lines, strict=False):
-            self.index.add(judgment, self.index.whole_bytes)
-            self.index.whole_bytes += len(line)
+            self.index.add(judgment, line)
 
     def _keep_whole_lines(self, batch: list[Judgment], lines: list[bytes], start: int) -> None:
         """After a failed write: keep the lines that got through whole, cut the rest."""

@@ -90,6 +90,11 @@ class RunManifest(Record):
     """Readings by the status of their last judgment."""
     lines: int = 0
     """Lines of ``judgments.jsonl``; more than readings where failures were judged again."""
+    judgments_sha256: str | None = None
+    """SHA-256 of ``judgments.jsonl`` as the last process left it; None while a process is at work,
+    and after it was killed."""
+    judgments_changed: tuple[datetime, ...] = ()
+    """When the file was found other than the last process had left it."""
     usage: Usage = Usage()
     """Sum over all lines."""
     cost: float = 0.0
@@ -124,6 +129,8 @@ def bring_up_to_date(
             "state": state,
             "judgments": index.counts(),
             "lines": index.lines,
+            # What is still being written, or was cut off by a kill, has no hash to go by.
+            "judgments_sha256": None if state == "running" else index.sha256,
             "usage": index.totals.as_usage(),
             "cost": index.totals.cost,
             "updated": datetime.now(UTC),

@@ -1,7 +1,8 @@
-"""Check a run folder against itself, and move damaged lines out of the way."""
+"""Check a run folder against itself."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +12,10 @@ from pathlib import Path
 from magistrate.errors import RunDamagedError
 from magistrate.ids import file_sha256
 from magistrate.records import STATUSES, Judgment, Sample, from_json_line
+from magistrate.store.coherence import TieGap, contradictions
 from magistrate.store.decisions import are_current, read_decisions
-from magistrate.store.disk import NewFile, flush_to_disk, writing
-from magistrate.store.index import is_torn, judgment_of, read_index
+from magistrate.store.index import is_torn, judgment_of
 from magistrate.store.lines import describe, iterate_lines
-from magistrate.store.lock import RunLock
-from magistrate.store.manifest import bring_up_to_date, write_manifest
 from magistrate.store.run import Run, open_run, plan_of
 
 MAX_FINDINGS = 100
@@ -65,7 +64,7 @@ class VerifyReport:
 
 
 def verify_run(path: str | Path) -> VerifyReport:
-    """Check hashes, counts, and that every judgment belongs to a sample of the run.
+    """Check hashes and counts, that every judgment belongs to a sample of the run, and its content.
 
     Reads only; a run that is being written shows what its process did not finish yet.
 
@@ -92,6 +91,8 @@ class _Verification:
         self._last: dict[bytes, str] = {}
         """Key to the status of its last judgment."""
         self._lines = 0
+        self._digest = hashlib.sha256()
+        self._tie_gap = TieGap()
         self._knows_samples = False
         self._knows_judgments = False
         self._other_names: Counter[str] = Counter()
@@ -101,8 +102,10 @@ class _Verification:
         self._check_manifest()
         self._check_samples()
         self._check_judgments()
+        self._check_seal()
         self._check_counts()
         self._note_names()
+        self._note_changes()
         if not self._count:
             self._check_decisions()
         statuses = Counter(self._last.values())
@@ -162,6 +165,7 @@ class _Verification:
         self._knows_judgments = True
         torn: list[int] = []
         for number, _, line in iterate_lines(path):
+            self._digest.update(line)
             if is_torn(line):
                 torn.append(number)
                 continue
@@ -174,7 +178,7 @@ class _Verification:
             except ValueError as error:
                 self._find(path, f"not a judgment: {describe(error)}", number)
                 continue
-            problems = tuple(self._problems_of(judgment))
+            problems = (*self._problems_of(judgment), *self._content_problems(judgment, number))
             for problem in problems:
                 self._find(path, problem, number)
             if not problems and judgment.judge != self._manifest.judge.name:
@@ -193,6 +197,33 @@ class _Verification:
             yield "key, sample_id, order and repeat do not belong together"
         if self._last.get(bytes.fromhex(judgment.key)) == "ok":
             yield f"key {judgment.key} has an ok judgment on an earlier line: it was judged twice"
+
+    def _content_problems(self, judgment: Judgment, number: int) -> Iterator[str]:
+        found = tuple(contradictions(judgment))
+        yield from found
+        # One that contradicts itself says nothing of the others.
+        if not found and (problem := self._tie_gap.add(judgment, number)) is not None:
+            yield problem
+
+    def _check_seal(self) -> None:
+        """Compare the journal with the hash that the last process left."""
+        sealed, found = self._manifest.judgments_sha256, self._digest.hexdigest()
+        if sealed is not None and self._knows_judgments and found != sealed:
+            self._find(
+                self._folder.judgments,
+                f"its SHA-256 is {found}, {self._folder.manifest.name} has {sealed}: the file was "
+                f"changed after the last command had ended",
+            )
+
+    def _note_changes(self) -> None:
+        """What was changed once stays known, though the run was sealed anew since."""
+        changed = self._manifest.judgments_changed
+        if changed:
+            when = ", ".join(f"{moment:%Y-%m-%d %H:%M} UTC" for moment in changed[-3:])
+            self._notes.append(
+                f"{self._folder.judgments.name} was found changed by something other than a "
+                f"command that judges ({when}); the run went on with what it held"
+            )
 
     def _note_names(self) -> None:
         """A judge is what its id says; a resume may call it by another name."""
@@ -249,44 +280,3 @@ def _unusable(path: Path) -> str | None:
     if not path.exists():
         return "the file is missing"
     return None if path.stat().st_size else "the file is empty"
-
-
-def repair_run(path: str | Path) -> int:
-    """Move damaged lines from ``judgments.jsonl`` to ``judgments.damaged.jsonl``.
-
-    What they held is judged anew by the next resume. Whole lines are kept as they are.
-
-    Returns:
-        The number of lines moved.
-
-    Raises:
-        RunError: The folder is not a run, or cannot be written.
-        RunLockedError: A process is writing to the run.
-    """
-    run = open_run(path)
-    folder = run.folder
-    with RunLock(folder.path):
-        damaged = [line for _, _, line in iterate_lines(folder.judgments) if not _is_whole(line)]
-        if not damaged:
-            return 0
-        with writing(folder.damaged), folder.damaged.open("ab") as file:
-            file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in damaged)
-            flush_to_disk(file.fileno())
-        with NewFile(folder.judgments) as file:
-            for _, _, line in iterate_lines(folder.judgments):
-                if _is_whole(line):
-                    file.write(line)
-            file.put_in_place()
-        index = read_index(folder.judgments)
-        write_manifest(folder.manifest, bring_up_to_date(run.manifest, index, "stopped"))
-    return len(damaged)
-
-
-def _is_whole(line: bytes) -> bool:
-    if is_torn(line):
-        return False
-    try:
-        judgment_of(line)
-    except ValueError:
-        return False
-    return True

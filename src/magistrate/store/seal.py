@@ -1,0 +1,65 @@
+"""The seal of a run: the hash of its journal as the last process left it.
+
+A process that ends in order seals the journal in ``run.json``; one that is at work, or was killed,
+leaves no seal. So a later change is seen, and whoever takes the run up again says so: the new seal
+covers the changed file, and ``run.json`` remembers that it was changed.
+
+This tells of accidents and careless hands. Who also computes a new hash for ``run.json`` is not
+seen by it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from magistrate.formats.base import Notice
+from magistrate.store.folder import RunFolder
+from magistrate.store.index import JournalIndex
+from magistrate.store.manifest import RunManifest
+
+
+def is_broken(manifest: RunManifest, index: JournalIndex) -> bool:
+    """Whether the journal, as it was read, is not the one that was sealed; False without a seal."""
+    sealed = manifest.judgments_sha256
+    return sealed is not None and (bool(index.tail_bytes) or index.sha256 != sealed)
+
+
+def checked(
+    manifest: RunManifest, index: JournalIndex, folder: RunFolder
+) -> tuple[RunManifest, tuple[Notice, ...]]:
+    """Check the seal of a run that is taken up again.
+
+    Args:
+        manifest: As it stands in the folder.
+        index: What is in the journal now.
+        folder: For messages.
+
+    Returns:
+        The manifest, which remembers a broken seal, and what the user should know.
+    """
+    if not is_broken(manifest, index):
+        return manifest, ()
+    notice = Notice(
+        kind="judgments-changed",
+        message=(
+            f"{folder.judgments} is not as the last command left it ({_difference(manifest, index)}"
+            f"): something else changed it. What it holds is used as it stands, and "
+            f"{folder.manifest.name} remembers this. Restore the file from a copy if the change "
+            f"was not yours; 'magistrate runs verify {folder.path}' names contradictions"
+        ),
+    )
+    return with_change(manifest), (notice,)
+
+
+def with_change(manifest: RunManifest) -> RunManifest:
+    """Return a manifest that remembers that the journal was found changed now."""
+    changed = (*manifest.judgments_changed, datetime.now(UTC))
+    return manifest.model_copy(update={"judgments_changed": changed})
+
+
+def _difference(manifest: RunManifest, index: JournalIndex) -> str:
+    if index.lines != manifest.lines:
+        return f"{manifest.lines:,} lines then, {index.lines:,} now"
+    if index.tail_bytes:
+        return f"{index.tail_bytes:,} bytes at its end that are no whole line"
+    return "as many lines, but another SHA-256"
