@@ -17,6 +17,7 @@ BAD_INPUT = 2
 BAD_JUDGE = 3
 BAD_RUN = 4
 NOTHING_JUDGED = 5
+COST_LIMIT = 6
 INTERRUPTED = 130
 READER_GONE = 141
 
@@ -28,6 +29,8 @@ EXIT_CODES: dict[int, str] = {
     BAD_JUDGE: "the judge, its family or its engine cannot be used",
     BAD_RUN: "the run folder cannot be used: locked, damaged, not writable, or of another run",
     NOTHING_JUDGED: "the run ended, but not one sample has an `ok` decision",
+    COST_LIMIT: "the next request could pass `--max-cost`; what was judged is kept, and the same "
+    "command with a higher limit goes on",
     INTERRUPTED: "stopped by Ctrl-C (143 by SIGTERM); the same command goes on where it stopped",
     READER_GONE: "the program that read the output closed it, as `head` does",
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from magistrate.cli.dry import show_dry_run
 from magistrate.cli.exits import NOTHING_JUDGED
 from magistrate.cli.help import example
 from magistrate.cli.options import (
@@ -19,11 +20,14 @@ from magistrate.cli.options import (
     LimitOption,
     QuestionsOption,
     QuietOption,
+    SetOption,
     StrictOption,
     read_columns,
+    read_engine_options,
 )
 from magistrate.cli.progress import ProgressView
 from magistrate.cli.terminal import Terminal
+from magistrate.report.text import counted
 
 if TYPE_CHECKING:
     from magistrate.store.run import Run
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 EXAMPLES = example(
     "magistrate judge examples/pairs.jsonl --judge mini --out runs/first",
     "magistrate judge examples/pairs.jsonl --judge scripted:longer --order given --json",
+    "magistrate judge examples/pairs.jsonl --judge scripted:longer --mode score --dry-run",
 )
 
 
@@ -39,6 +44,21 @@ class Order(StrEnum):
 
     both = "both"
     given = "given"
+
+
+class JudgingMode(StrEnum):
+    """Whether the judge explains."""
+
+    reason = "reason"
+    score = "score"
+
+
+class Overflow(StrEnum):
+    """What becomes of prompts that are too long."""
+
+    truncate = "truncate"
+    skip = "skip"
+    error = "error"
 
 
 def judge(
@@ -60,6 +80,16 @@ def judge(
             show_default=False,
         ),
     ] = None,
+    mode: Annotated[
+        JudgingMode | None,
+        typer.Option(
+            metavar="reason|score",
+            help="`reason`: the judge also explains (the default). `score`: it says its scores and "
+            "no more, as exact probabilities where the engine has them.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: SetOption = None,
     format_name: FormatOption = None,
     columns: ColumnsOption = None,
     questions: QuestionsOption = None,
@@ -74,6 +104,49 @@ def judge(
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="Read each order N times.")] = 1,
     limit: LimitOption = None,
     strict: StrictOption = False,
+    on_overflow: Annotated[
+        Overflow,
+        typer.Option(
+            metavar="truncate|skip|error",
+            help="Of a prompt too long for the model: cut the answers fairly, leave it out, or "
+            "judge nothing.",
+        ),
+    ] = Overflow.truncate,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DOLLARS",
+            min=0,
+            help="Stop before the run costs more than this, all calls together.",
+            show_default=False,
+        ),
+    ] = None,
+    max_concurrency: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Requests under way at once, for engines that ask a server.",
+            show_default=False,
+        ),
+    ] = None,
+    cache: Annotated[
+        bool | None,
+        typer.Option(
+            "--cache/--no-cache",
+            help="Take answers from the response cache and keep them there; without either, for "
+            "judges whose answers are dear.",
+            show_default=False,
+        ),
+    ] = None,
+    dry: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show three samples' prompts, token counts, cuts and estimated cost; send and "
+            "write nothing.",
+        ),
+    ] = False,
     start_over: Annotated[
         bool,
         typer.Option("--start-over", help="Move a run that is already in DIR aside; begin anew."),
@@ -88,9 +161,19 @@ def judge(
     judge agrees with them. A run that was stopped goes on when the same command is given again.
     """
     from magistrate.formats.reading import read_samples
+    from magistrate.store.dry import dry_run
     from magistrate.store.running import judge as judge_into_run
 
     terminal = Terminal(as_json, quiet)
+    asked: dict[str, Any] = {
+        "mode": mode.value if mode else None,
+        "engine_options": read_engine_options(settings, max_concurrency),
+        "orders": order.value,
+        "repeats": repeat,
+        "limit": limit,
+        "strict": strict,
+        "on_overflow": on_overflow.value,
+    }
     samples = read_samples(
         *files,
         format=format_name,
@@ -98,15 +181,17 @@ def judge(
         questions=questions,
         join=join.value if join else None,
     )
+    if dry:
+        show_dry_run(dry_run(samples, judge_name, out, **asked), terminal)
+        return
     with ProgressView(terminal, judge_name) as progress:
         run = judge_into_run(
             samples,
             judge_name,
             out,
-            orders=order.value,
-            repeats=repeat,
-            limit=limit,
-            strict=strict,
+            **asked,
+            max_cost=max_cost,
+            cache=cache,
             start_over=start_over,
             on_progress=progress,
             on_notice=progress.notice,
@@ -129,6 +214,11 @@ def show_result(run: Run, terminal: Terminal, progress: ProgressView) -> None:
     terminal.bad_rows(run.bad_rows(), summary.bad_rows, run.folder.bad_rows)
     terminal.table(summary_table(summary))
     terminal.json({**run_json(run, summary), **progress.counts})
+    if progress.counts["from_cache"]:
+        terminal.note(
+            f"{counted(progress.counts['from_cache'], 'answer')} came from the response cache; "
+            f"--no-cache asks anew"
+        )
     if not terminal.as_json:
         terminal.note(f"\nRun folder: {run.path}")
         terminal.note(f"Look again: magistrate runs show {run.path}")

@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from magistrate._version import __version__
-from magistrate.cli import convert, families, inspect, judge, judges, runs
+from magistrate.cli import cache, convert, families, inspect, judge, judges, runs
 from magistrate.cli.exits import (
     BAD_INPUT,
     OK,
@@ -47,6 +47,7 @@ app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")
 app.add_typer(families.app, name="families")
+app.add_typer(cache.app, name="cache")
 
 
 def _print_version(value: bool) -> None:

@@ -78,6 +78,15 @@ JoinOption = Annotated[
         show_default=False,
     ),
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="An option of the judge's engine; may be given several times. A wrong name lists all.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object to standard output (keys: docs/json.md)."),
@@ -112,3 +121,26 @@ def read_columns(given: Sequence[str] | None) -> Mapping[str, str]:
                 )
             columns[ours] = theirs
     return columns
+
+
+def read_engine_options(
+    given: Sequence[str] | None, max_concurrency: int | None = None
+) -> Mapping[str, str]:
+    """Return ``--set`` as the engine's options by name, ``--max-concurrency`` among them.
+
+    Raises:
+        typer.BadParameter: One is not ``NAME=VALUE``, or is given twice.
+    """
+    options: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(
+                f"'{text}' is not NAME=VALUE, such as temperature=0.5", param_hint="--set"
+            )
+        if name.strip() in options:
+            raise typer.BadParameter(f"'{name.strip()}' is given twice", param_hint="--set")
+        options[name.strip()] = value
+    if max_concurrency is not None:
+        options["max_concurrency"] = str(max_concurrency)
+    return options

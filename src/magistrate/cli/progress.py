@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from magistrate.cli.terminal import Terminal, stderr_is_terminal
-from magistrate.report.text import counted, duration, harmless, three_digits
+from magistrate.report.text import counted, dollars, duration, harmless, three_digits
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -77,11 +77,15 @@ class ProgressView:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many readings were judged before, and how many in this process."""
+        """Readings judged before and in this process, and answers that the cache had."""
         if self.last is None:
-            return {"already_judged": 0, "judged_now": 0}
+            return {"already_judged": 0, "judged_now": 0, "from_cache": 0}
         resumed = self.last.resumed
-        return {"already_judged": resumed, "judged_now": self.last.done - resumed}
+        return {
+            "already_judged": resumed,
+            "judged_now": self.last.done - resumed,
+            "from_cache": self.last.from_cache,
+        }
 
     def _say(self, text: str) -> None:
         if self._bar is not None:
@@ -97,6 +101,10 @@ def _facts(progress: Progress) -> str:
         facts.append(f"{three_digits(progress.rate)}/s")
     if progress.seconds_left is not None and progress.done < progress.total:
         facts.append(f"{duration(progress.seconds_left)} left")
+    if progress.cost:
+        facts.append(dollars(progress.cost))
+    if progress.from_cache:
+        facts.append(f"{progress.from_cache:,} from the cache")
     failed = sum(count for status, count in progress.counts.items() if status != "ok")
     if failed:
         facts.append(f"{failed:,} not ok")

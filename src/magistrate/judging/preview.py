@@ -33,8 +33,8 @@ class ShownPrompt(Record):
     """Place of the sample in the input, from 0."""
     source_id: str | None
     order: tuple[int, ...]
-    part: int
-    """Which prompt of the reading, from 0; several where each answer is read alone."""
+    answer: int | None
+    """The sample's answer, from 0, that this prompt shows alone; None where it shows all."""
     messages: tuple[ShownMessage, ...]
     tokens: int
     cut: dict[str, int]
@@ -75,8 +75,10 @@ class Preview(Record):
     """Estimate for all that is to be judged."""
     reply_tokens: int
     """The most that the replies can take."""
+    price_unknown: bool
+    """Whether judging costs money and nobody said how much."""
     cost: tuple[float, float] | None
-    """In US dollars, with the shortest and with the longest replies; None where there is no price."""
+    """In US dollars: with the shortest replies, with the longest; None where there is no price."""
 
 
 def preview(
@@ -174,6 +176,7 @@ class _Survey:
             not_asked=dict(self._not_asked.most_common()),
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
+            price_unknown=self._judge.engine.info.price_unknown,
             cost=cost,
         )
 
@@ -181,13 +184,14 @@ class _Survey:
         asked = self._asker.ask(self._plan.readings_of(sample)[0])
         if isinstance(asked, Judgment):
             return
+        order = asked.reading.order
         for request, cut in zip(asked.requests, self._cuts(asked), strict=True):
             self._shown.append(
                 ShownPrompt(
                     row=row,
                     source_id=sample.source_id,
-                    order=asked.reading.order,
-                    part=part_of(request.key),
+                    order=order,
+                    answer=order[part_of(request.key)] if self._plan.reads_alone else None,
                     messages=tuple(
                         ShownMessage(role=message.role, text=message.text)
                         for message in request.messages

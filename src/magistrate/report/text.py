@@ -43,3 +43,15 @@ def duration(seconds: float) -> str:
 def three_digits(number: float) -> str:
     """Return a number with three digits where it is small, in whole units where it is large."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def dollars(amount: float) -> str:
+    """Return an amount of money: whole cents, and three digits where it is less than a dollar.
+
+    >>> [dollars(a) for a in (0, 0.000123, 0.05, 12.5, 1234)]
+    ['$0', '$0.000123', '$0.05', '$12.50', '$1,234.00']
+    """
+    if 0 < amount < 1:
+        digits = f"{amount:.3g}"
+        return f"${float(digits):.10f}".rstrip("0") if "e" in digits else f"${digits}"
+    return f"${amount:,.2f}" if amount else "$0"

@@ -11,6 +11,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from magistrate.errors import InputError, JudgeNotFoundError, MagistrateError, RunError
+from magistrate.formats.base import Notice
 from magistrate.judging.judge import Judge, Mode
 from magistrate.records import Record, Sample, to_json_line
 from magistrate.store.index import FAILURES
@@ -65,6 +66,18 @@ def checked_settings(retry: Any, engine_options: Any, **values: Any) -> RunSetti
         raise MagistrateError(
             f"{name} is {_shown(values[name])}; it takes {_TAKEN[name]}"
         ) from error
+
+
+def remarks(judge: Judge, settings: RunSettings) -> Iterator[Notice]:
+    """Yield what the user should know of how the judge takes the settings."""
+    if settings.mode == "reason" and judge.engine.info.scores:
+        yield Notice(
+            kind="no-reasons",
+            message=(
+                f"judge '{judge.spec.name}' has a scoring head: it gives scores and no reasons, "
+                f"so mode reason changes nothing"
+            ),
+        )
 
 
 def folder_path(out: Any) -> Path | None:

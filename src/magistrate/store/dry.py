@@ -12,7 +12,7 @@ from magistrate.judging.plan import Plan
 from magistrate.judging.preview import Preview, preview
 from magistrate.judging.window import OnOverflow
 from magistrate.records import Record, Sample
-from magistrate.store.asked import checked_settings, folder_path, loaded_judge, source_of
+from magistrate.store.asked import checked_settings, folder_path, loaded_judge, remarks, source_of
 from magistrate.store.folder import RunFolder
 from magistrate.store.index import FAILURES, JournalIndex, read_index
 from magistrate.store.intake import Intake
@@ -115,7 +115,7 @@ def dry_run(
             seconds=_expected_seconds(known, seen) if is_resumed else None,
             bad=tuple(intake.bad),
             bad_rows=intake.bad_count,
-            notices=(*intake.notices, *_other_run(folder, differences)),
+            notices=(*remarks(loaded, settings), *intake.notices, *_other_run(folder, differences)),
         )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from magistrate.errors import RunError
+from magistrate.errors import EngineError, RunError
 from magistrate.formats.base import Notice
 from magistrate.judging.asking import Asker
 from magistrate.judging.chunk import Manner
@@ -16,7 +16,7 @@ from magistrate.judging.judge import Judge
 from magistrate.judging.plan import Plan
 from magistrate.judging.stream import judge_samples
 from magistrate.records import Sample
-from magistrate.store.asked import folder_path, loaded_judge, source_of
+from magistrate.store.asked import folder_path, loaded_judge, remarks, source_of
 from magistrate.store.begin import begin_or_resume
 from magistrate.store.claim import claimed_folder
 from magistrate.store.decisions import write_decisions
@@ -76,9 +76,10 @@ def work_on(
             manifest = begin_or_resume(folder, intake, loaded, settings, start_over=start_over)
             with Journal(folder.judgments, retry=settings.retry) as journal:
                 manifest, changes = checked(manifest, journal.index, folder)
+                _check_price(loaded, settings)
                 work = Work(loaded, folder, journal, manifest, interruption, on_progress, on_notice)
-                remarks = (*_remarks(loaded, settings), *intake.changes, *changes)
-                for notice in (*remarks, *journal.notices):
+                known = (*remarks(loaded, settings), *intake.changes, *changes)
+                for notice in (*known, *journal.notices):
                     work.tell(notice)
                 yield work
 
@@ -248,13 +249,9 @@ def _refusal(judge: Judge, plan: Plan, settings: RunSettings) -> Callable[[Sampl
     return refuse
 
 
-def _remarks(judge: Judge, settings: RunSettings) -> Iterable[Notice]:
-    """Yield what the user should know of how the judge takes the settings."""
-    if settings.mode == "reason" and judge.engine.info.scores:
-        yield Notice(
-            kind="no-reasons",
-            message=(
-                f"judge '{judge.spec.name}' has a scoring head: it gives scores and no reasons, "
-                f"so mode reason changes nothing"
-            ),
+def _check_price(judge: Judge, settings: RunSettings) -> None:
+    if settings.max_cost is not None and judge.engine.info.price_unknown:
+        raise EngineError(
+            f"a cost limit cannot be kept: the price of '{judge.engine.info.model}' is not known; "
+            f"give it as an engine option, or judge without --max-cost"
         )
