@@ -24,6 +24,10 @@ class Part:
     text: str
     slot: str | None = None
     """Name of the sample field that the text came from (``question``, ``answer_1``, ...)."""
+    characters: int | None = field(default=None, compare=False)
+    """Of an answer: how many characters of its own it has as it was written. The text may have
+    more: words for an empty answer, names of roles, marks that keep data apart from the template.
+    """
 
 
 @dataclass(frozen=True, slots=True)

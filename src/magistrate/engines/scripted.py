@@ -17,6 +17,9 @@ refuse    none: the engine declines
 fail      none: the call fails
 ========  ==========================================================================
 
+Lengths are those of the answers as they were written: an empty answer has none, whatever words
+stand for it in the prompt.
+
 Options: ``delay`` (seconds a request), ``nonsense``, ``refuse``, ``fail`` (share of requests,
 0 to 1, that end that way instead; which ones is decided by a hash of the prompt).
 """
@@ -105,17 +108,18 @@ class ScriptedEngine:
         return "verdict"
 
     def _verdict(self, request: Request, draw: float) -> str:
-        answers: dict[str, str] = {}
+        lengths: dict[str, int] = {}
         for message in request.messages:
             for part in message.parts:
                 if part.slot and (part.slot == "answer" or part.slot.startswith("answer_")):
-                    answers.setdefault(part.slot, part.text)
-        scores = " ".join(map(str, self._scores(list(answers.values()), draw)))
+                    own = len(part.text) if part.characters is None else part.characters
+                    lengths[part.slot] = lengths.get(part.slot, 0) + own
+        scores = " ".join(map(str, self._scores(list(lengths.values()), draw)))
         # The verdict stands first and last, so that families of either answer order read it.
         return f"{scores}\nScored by the rule '{self.rule}'.\n{scores}"
 
-    def _scores(self, answers: Sequence[str], draw: float) -> list[int]:
-        count = len(answers)
+    def _scores(self, lengths: Sequence[int], draw: float) -> list[int]:
+        count = len(lengths)
         if self.rule == "tie":
             return [_MIDDLE] * count
         if self.rule == "random":
@@ -124,7 +128,6 @@ class ScriptedEngine:
         if self.rule in ("first", "last"):
             chosen = 0 if self.rule == "first" else count - 1
             return [_HIGH if place == chosen else _LOW for place in range(count)]
-        lengths = [len(answer) for answer in answers]
         best = max(lengths) if self.rule == "longer" else min(lengths)
         if len(set(lengths)) == 1:
             return [_MIDDLE] * count
