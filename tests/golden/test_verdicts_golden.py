@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from magistrate.prompts.parse import VerdictRules, parse
+from magistrate.prompts.parse import parse
+from magistrate.prompts.rules import ScoreRules
 
 pytestmark = pytest.mark.data
 
-PAIR = VerdictRules(count=2, low=0, high=10)
-SINGLE_AT_THE_END = VerdictRules(count=1, low=1, high=10, place="last")
+PAIR = ScoreRules(count=2, low=0, high=10)
+SINGLE_AT_THE_END = ScoreRules(count=1, low=1, high=10, place="last")
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:

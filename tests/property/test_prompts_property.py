@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from magistrate.messages import FinishReason, Message
 from magistrate.prompts.catalog import list_families, load_family
-from magistrate.prompts.parse import Reason, VerdictRules, parse
+from magistrate.prompts.parse import parse
+from magistrate.prompts.rules import Reason, ScoreRules
 from magistrate.prompts.text_family import TextFamily
 from magistrate.prompts.untrusted import neutralise, readable
 from magistrate.records import Answer, Sample
@@ -158,7 +159,7 @@ ANY_REPLY = st.lists(
     st.one_of(st.sampled_from(REPLY_PIECES), st.text(ANY_CHARACTER, max_size=6)), max_size=14
 ).map("".join)
 RULES = st.builds(
-    VerdictRules,
+    ScoreRules,
     count=st.integers(1, 4),
     low=st.sampled_from([0.0, 1.0]),
     high=st.sampled_from([5.0, 10.0, 100.0]),
@@ -169,7 +170,7 @@ RULES = st.builds(
 @given(text=ANY_REPLY, rules=RULES, finish=st.sampled_from(get_args(FinishReason)))
 @settings(max_examples=500)
 def test_the_parser_never_raises_and_never_leaves_the_scale(
-    text: str, rules: VerdictRules, finish: FinishReason
+    text: str, rules: ScoreRules, finish: FinishReason
 ) -> None:
     verdict = parse(text, rules, finish)
     if verdict.status == "ok":
@@ -194,8 +195,8 @@ def written(scores: list[float]) -> str:
     return " ".join(f"{score:g}" for score in scores)
 
 
-def rules_for(scores: list[float], place: str) -> VerdictRules:
-    return VerdictRules(count=len(scores), low=1, high=10, place=place)  # type: ignore[arg-type]
+def rules_for(scores: list[float], place: str) -> ScoreRules:
+    return ScoreRules(count=len(scores), low=1, high=10, place=place)  # type: ignore[arg-type]
 
 
 @given(scores=SCORES, prose=PROSE)

@@ -12,7 +12,7 @@ from magistrate.errors import FamilyError, MissingVariablesError
 from magistrate.messages import Completion, Message, Part
 from magistrate.prompts.base import Family
 from magistrate.prompts.catalog import home_folder, list_families, load_family
-from magistrate.prompts.parse import Reason
+from magistrate.prompts.rules import Reason
 from magistrate.prompts.template import VARIABLES
 from magistrate.prompts.text_family import TextFamily
 from magistrate.records import Answer, Sample, Turn

@@ -7,13 +7,13 @@ import doctest
 import pytest
 
 from magistrate.prompts import numerals, outcome, parse, refusals, scores, untrusted
-from magistrate.prompts.parse import VerdictRules
+from magistrate.prompts.rules import ScoreRules
 
-PAIR = VerdictRules(count=2, low=1, high=10)
-PAIR_LAST = VerdictRules(count=2, low=1, high=10, place="last")
-SINGLE = VerdictRules(count=1, low=1, high=10)
-SINGLE_LAST = VerdictRules(count=1, low=1, high=10, place="last")
-PERCENT = VerdictRules(count=1, low=0, high=100)
+PAIR = ScoreRules(count=2, low=1, high=10)
+PAIR_LAST = ScoreRules(count=2, low=1, high=10, place="last")
+SINGLE = ScoreRules(count=1, low=1, high=10)
+SINGLE_LAST = ScoreRules(count=1, low=1, high=10, place="last")
+PERCENT = ScoreRules(count=1, low=0, high=100)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_blank_reply_is_an_error_that_can_be_tried_again(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("rules", [PAIR, PAIR_LAST])
-def test_declining_is_refused(text: str, rules: VerdictRules) -> None:
+def test_declining_is_refused(text: str, rules: ScoreRules) -> None:
     verdict = parse.parse(text, rules)
     assert verdict.status == "refused", verdict
     assert (verdict.error or "").startswith("refused: ")
@@ -429,11 +429,11 @@ def test_reasons_are_what_stands_beside_the_verdict() -> None:
 
 def test_ties_and_rankings() -> None:
     assert parse.parse("8 8", PAIR).preference == "tie"
-    loose = VerdictRules(count=2, low=1, high=10, tie_gap=1)
+    loose = ScoreRules(count=2, low=1, high=10, tie_gap=1)
     assert parse.parse("8 9", loose).preference == "tie"
-    three = parse.parse("3 9 9", VerdictRules(count=3, low=1, high=10))
+    three = parse.parse("3 9 9", ScoreRules(count=3, low=1, high=10))
     assert (three.ranking, three.preference) == ((3, 1, 1), None)
-    twelve = parse.parse(" ".join(["5"] * 12), VerdictRules(count=12, low=1, high=10))
+    twelve = parse.parse(" ".join(["5"] * 12), ScoreRules(count=12, low=1, high=10))
     assert twelve.ranking == (1,) * 12
 
 

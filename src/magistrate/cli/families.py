@@ -74,10 +74,7 @@ def show_family(
     alone = ", each read alone" if family.reads_alone else ""
     terminal.line(f"{file.name}, version {file.version}: {file.description}")
     terminal.line(f"answers: {_answers(family)}{alone}")
-    terminal.line(
-        f"verdict: scores from {verdict.low:g} to {verdict.high:g}, {verdict.place} in the reply; "
-        f"a gap up to {verdict.tie_gap:g} is a tie"
-    )
+    terminal.line(f"verdict: {verdict.words}, {verdict.place} in the reply")
     terminal.line(f"prompt hash: {family.prompt_hash}")
     for message in file.messages:
         terminal.line(f"\n[{message.role}]\n{message.text}")

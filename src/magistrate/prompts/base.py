@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from magistrate.messages import Completion, Message, Sampling
+from magistrate.messages import Choices, Completion, Message, Sampling
 from magistrate.records import Preference, Probabilities, Sample, Status
 
 
@@ -26,6 +26,11 @@ class Verdict:
     ranking: tuple[int, ...] | None = None
     """For three answers and more: a rank per shown answer, 1 is best, ties share a rank."""
     probabilities: Probabilities | None = None
+    approximate: bool = False
+    """Whether ``probabilities`` come from the likeliest alternatives of written tokens alone,
+    rather than from all verdicts there are."""
+    mass: float | None = None
+    """Where probabilities were read: how probable it was that the reply is a verdict at all."""
     reasons: str | None = None
     error: str | None = None
     """Why the status is not ``ok``."""
@@ -68,13 +73,28 @@ class Family(Protocol):
     def prompts(self, sample: Sample, order: Sequence[int]) -> tuple[tuple[Message, ...], ...]:
         """Return the prompts of one reading: one, or one per shown answer if ``reads_alone``.
 
+        A last message of role ``assistant`` is the start of the judge's reply, which the engine
+        goes on with; in a completion-style prompt that start is the end of the text.
+
         Raises:
             MissingVariablesError: The template needs fields that the sample lacks.
+        """
+        ...
+
+    def choices(self, count: int) -> Choices | None:
+        """Return all that a reply can say in score mode; None where these are not a few.
+
+        Args:
+            count: How many answers a prompt shows.
         """
         ...
 
     def read(
         self, completions: Sequence[Completion], sample: Sample, order: Sequence[int]
     ) -> Verdict:
-        """Read the replies to :meth:`prompts`, in the same sequence. Never raises on any text."""
+        """Read the replies to :meth:`prompts`, in the same sequence. Never raises on any text.
+
+        Where completions have :attr:`~magistrate.messages.Completion.choices`, the verdict is their
+        distribution.
+        """
         ...

@@ -54,6 +54,18 @@ def verdict_from_scores(
     )
 
 
+def verdict_from_ranks(ranks: Sequence[int], *, reasons: str | None = None) -> Verdict:
+    """Return the verdict that ranks express: for two answers a preference, for more the ranks.
+
+    >>> verdict_from_ranks((2, 1)).preference, verdict_from_ranks((2, 1, 2)).ranking
+    ('second', (2, 1, 2))
+    """
+    kept = tuple(ranks)
+    if len(kept) == 2:
+        return Verdict(status="ok", preference=preference_of(-kept[0], -kept[1]), reasons=reasons)
+    return Verdict(status="ok", ranking=kept, reasons=reasons)
+
+
 def tie_band_probabilities(
     difference: float, *, temperature: float, tie_band: float
 ) -> Probabilities:

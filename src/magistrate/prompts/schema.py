@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -10,8 +11,9 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from magistrate.errors import FamilyError
 from magistrate.messages import MessageRole, Sampling
-from magistrate.prompts.parse import Place
+from magistrate.prompts.rules import VERDICT
 from magistrate.prompts.untrusted import ANY_NUMBER
+from magistrate.prompts.verdict_section import KINDS, VerdictSection
 from magistrate.records import Record
 
 FAMILY_FILE = "family.toml"
@@ -37,24 +39,6 @@ class MessageSection(Record):
         return self
 
 
-class VerdictSection(Record):
-    """``[verdict]``: what the reply must hold."""
-
-    place: Place
-    """``first``: on the first line, before the reasons. ``last``: at the end, after them."""
-    low: float = Field(allow_inf_nan=False)
-    high: float = Field(allow_inf_nan=False)
-    """Ends of the scale, both allowed."""
-    tie_gap: float = Field(default=0.0, ge=0)
-    """Scores at most this far apart are a tie."""
-
-    @model_validator(mode="after")
-    def _scale_ascends(self) -> Self:
-        if not self.low < self.high:
-            raise ValueError(f"'low' ({self.low:g}) must be below 'high' ({self.high:g})")
-        return self
-
-
 class SamplingSection(Record):
     """``[sampling]`` or ``[score_mode]``: how the reply is written and where it stops."""
 
@@ -65,7 +49,28 @@ class SamplingSection(Record):
 
     def to_sampling(self) -> Sampling:
         """Return what engines take."""
-        return Sampling(**self.model_dump())
+        return Sampling(
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            stop=self.stop,
+        )
+
+
+class ScoreModeSection(SamplingSection):
+    """``[score_mode]``: how to stop after the verdict."""
+
+    prefill: str | None = Field(default=None, pattern=r"\S")
+    """How the reply begins in this mode, instead of ``[prefill]``: a start that leads a family with
+    reasons first straight to its verdict."""
+
+
+class PrefillSection(Record):
+    """``[prefill]``: the beginning of every reply, which the judge does not write itself."""
+
+    text: str = Field(pattern=r"\S")
+    scores: tuple[float, ...] = ()
+    """The scores that ``text`` gives; the judge's own follow them."""
 
 
 class SourceSection(Record):
@@ -74,6 +79,11 @@ class SourceSection(Record):
     name: str
     url: str | None = None
     licence: str | None = None
+    file: str | None = None
+    """Path of the file inside its project; several have commas between."""
+    sha256: str | None = None
+    """Of the file's bytes, in the same sequence."""
+    commit: str | None = None
 
 
 class FamilyFile(Record):
@@ -93,8 +103,10 @@ class FamilyFile(Record):
     messages: tuple[MessageSection, ...] = Field(min_length=1)
     verdict: VerdictSection
     sampling: SamplingSection
-    score_mode: SamplingSection | None = None
-    """How to stop after the scores; only where these come first."""
+    prefill: PrefillSection | None = None
+    """The fixed start of every reply."""
+    score_mode: ScoreModeSection | None = None
+    """How to stop after the verdict; only where it comes first, or a start leads to it."""
     source: SourceSection | None = None
 
     @field_validator("markers")
@@ -111,14 +123,57 @@ class FamilyFile(Record):
     def _parts_fit_together(self) -> Self:
         if self.max_answers is not None and self.max_answers < self.min_answers:
             raise ValueError("'max_answers' must not be below 'min_answers'")
-        if self.verdict.place == "last" and self.score_mode is not None:
-            raise ValueError("'score_mode' needs the scores first: verdict.place is 'last'")
+        if (
+            self.verdict.place == "last"
+            and self.score_mode is not None
+            and self.score_mode.prefill is None
+        ):
+            raise ValueError(
+                "'score_mode' needs the scores first: verdict.place is 'last'; or give it a "
+                "'prefill' that leads straight to the verdict"
+            )
+        self._check_prefill()
+        if self.verdict.kind == "choice" and (self.reads_alone or self.max_answers != 2):
+            raise ValueError("a choice needs 'max_answers' 2 and both answers in one prompt")
+        if self.verdict.kind == "ranking" and (self.reads_alone or self.min_answers < 2):
+            raise ValueError("a ranking needs 'min_answers' 2 or more, all in one prompt")
         roles = [message.role for message in self.messages]
         if "text" in roles and len(roles) > 1:
             raise ValueError("a message with role 'text' must be the only one")
         if "system" in roles[1:]:
             raise ValueError("only the first message may have role 'system'")
+        if roles[-1] == "assistant":
+            raise ValueError("the last message is the judge's own; put its start into 'prefill'")
         return self
+
+    def _check_prefill(self) -> None:
+        if self.prefill is None or not self.prefill.scores:
+            return
+        if self.verdict.kind != "scores" or self.verdict.place != "first":
+            raise ValueError("'prefill.scores' needs a verdict of kind 'scores' at place 'first'")
+        if self.score_mode is not None and self.score_mode.prefill is not None:
+            raise ValueError("give either 'prefill.scores' or 'score_mode.prefill'")
+
+
+_LATER_KEYS: dict[str, Any] = {"prefill": None}
+_LATER_VERDICT_KEYS: dict[str, Any] = {"kind": "scores", "frames": [VERDICT]}
+
+
+def shaping_keys(file: FamilyFile) -> dict[str, Any]:
+    """Return all that shapes prompts and reading, for the hash.
+
+    Keys that came later are left out where they say nothing, so that they change no old hash.
+    """
+    keys: dict[str, Any] = file.model_dump(
+        mode="json", exclude={"description", "source", "sampling", "score_mode"}
+    )
+    for name, nothing in _LATER_KEYS.items():
+        if keys[name] == nothing:
+            del keys[name]
+    for name, nothing in _LATER_VERDICT_KEYS.items():
+        if keys["verdict"][name] == nothing:
+            del keys["verdict"][name]
+    return keys
 
 
 def read_family_file(folder: Path) -> FamilyFile:
@@ -156,7 +211,14 @@ def validate(kind: type[R], data: Any, *, where: str) -> R:
 
 
 def _describe(problem: Any) -> str:
-    key = ".".join(map(str, problem["loc"]))
+    # pydantic names the kind of verdict as if it were a key.
+    key = ".".join(
+        str(name)
+        for above, name in pairwise((None, *problem["loc"]))
+        if not (above == "verdict" and name in KINDS)
+    )
+    if problem["type"] == "union_tag_invalid":
+        return f"key '{key}.kind': must be one of {', '.join(KINDS)}"
     if problem["type"] == "missing":
         return f"key '{key}' is missing"
     if problem["type"] == "extra_forbidden":

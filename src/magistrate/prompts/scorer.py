@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from magistrate.ids import content_id
-from magistrate.messages import Completion, Message, Sampling
+from magistrate.messages import Choices, Completion, Message, Sampling
 from magistrate.prompts.base import Verdict
 from magistrate.prompts.outcome import ranking_of, tie_band_probabilities
 from magistrate.prompts.schema import validate
@@ -101,10 +101,14 @@ class ScorerFamily:
         shared = sample_values(sample, self._rules)
         return tuple(
             self._template.render(
-                shared | answer_value(answer, self._rules), sample=sample_name(sample)
+                shared | answer_value(shared, answer, self._rules), sample=sample_name(sample)
             )
             for answer in answers_shown(sample, order)
         )
+
+    def choices(self, count: int) -> Choices | None:
+        """Return None: nothing is written that could be one of a few verdicts."""
+        return None
 
     def read(
         self, completions: Sequence[Completion], sample: Sample, order: Sequence[int]

@@ -122,8 +122,12 @@ def is_heading(line: str) -> bool:
     return _HEADING.fullmatch(fold_line(line).strip().strip("*_ ")) is not None
 
 
-def read_score_line(line: str) -> ScoreLine | None:
+def read_score_line(line: str, *, labelled: bool = False) -> ScoreLine | None:
     """Read a line that is a verdict and nothing else; None for any other line.
+
+    Args:
+        line: The line, with or without its end.
+        labelled: Whether a label outside the line announces it, so that prose may follow.
 
     >>> read_score_line("Answer 1: 8/10, Answer 2: 7.5/10").scores
     (Score(value=8.0, out_of=10.0, name=1), Score(value=7.5, out_of=10.0, name=2))
@@ -147,9 +151,9 @@ def read_score_line(line: str) -> ScoreLine | None:
     if not scores:
         return None
     if _END.match(plain, position):
-        return ScoreLine(tuple(scores), labelled=label is not None)
+        return ScoreLine(tuple(scores), labelled=labelled or label is not None)
     prose = _PROSE_AFTER_LABELLED.match(plain, position)
-    if label and prose:
+    if (labelled or label) and prose:
         return ScoreLine(tuple(scores), labelled=True, rest=prose["prose"].strip())
     return None
 

@@ -26,6 +26,9 @@ VARIABLES: Mapping[str, str] = {
     "question": "the question; a dialogue has its roles named",
     "answer": "the answer, in families that read each answer alone",
     "answers": "all answers in the order shown",
+    "turns": "the question's turns, each with a role and a text",
+    "dialogue": "the turns of question and answer, where each answer is read alone",
+    "dialogues": "the turns of question and answer, for every answer in the order shown",
     "reference": "a known good answer",
     "rubric": "what to judge by",
     "context": "passages that a good answer rests on; may be empty",
@@ -33,14 +36,15 @@ VARIABLES: Mapping[str, str] = {
     "lowest": "lowest score of the scale",
     "highest": "highest score of the scale",
 }
-"""What a template may use, besides ``answer_1``, ``answer_2``, ... for the answers shown."""
+"""What a template may use, besides ``answer_1``, ``answer_2``, ... for the answers shown, and
+``dialogue_1``, ``dialogue_2``, ... for these with all that was said before."""
 
 # Unicode noncharacters: never valid in text, so that a template can be refused for holding one.
 _OPEN, _CLOSE, _MISSING_OPEN, _MISSING_CLOSE = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
 _MARKS = re.compile("[\ufdd0-\ufdd3]")
 _MARK = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
 _MISSING_MARK = re.compile(f"{_MISSING_OPEN}(.*?){_MISSING_CLOSE}")
-_NUMBERED_ANSWER = re.compile(r"answer_[1-9][0-9]*")
+_NUMBERED = re.compile(r"(?:answer|dialogue)_[1-9][0-9]*")
 
 
 class _Datum:
@@ -163,7 +167,7 @@ class Template:
             ) from error
         names = jinja2.meta.find_undeclared_variables(tree)
         unknown = sorted(
-            name for name in names if name not in VARIABLES and not _NUMBERED_ANSWER.fullmatch(name)
+            name for name in names if name not in VARIABLES and not _NUMBERED.fullmatch(name)
         )
         if unknown:
             raise FamilyError(f"{message.where}: {_describe_unknown(unknown)}")
@@ -226,5 +230,5 @@ def _describe_unknown(unknown: Sequence[str]) -> str:
     plural = "s" if len(unknown) > 1 else ""
     return (
         f"unknown variable{plural} {', '.join(described)}; a template may use "
-        f"{', '.join(VARIABLES)} and answer_1, answer_2, ..."
+        f"{', '.join(VARIABLES)} and answer_1, answer_2, ..., dialogue_1, dialogue_2, ..."
     )

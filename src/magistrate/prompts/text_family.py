@@ -9,11 +9,21 @@ from typing import Any, Literal, Self, TypeAlias
 
 from magistrate.errors import FamilyError
 from magistrate.ids import content_id
-from magistrate.messages import Completion, Message, Sampling
+from magistrate.messages import Choices, Completion, Message, Part, Sampling
+from magistrate.prompts.approximate import score_marginals, with_marginals, with_probabilities
 from magistrate.prompts.base import Verdict
+from magistrate.prompts.distribution import (
+    Distribution,
+    distribution_of,
+    verdict_from_alone,
+    verdict_from_joint,
+    verdict_from_labels,
+)
+from magistrate.prompts.options import Options, options_of
 from magistrate.prompts.outcome import verdict_from_scores
-from magistrate.prompts.parse import PARSER_VERSION, VerdictRules, parse
-from magistrate.prompts.schema import FAMILY_FILE, FamilyFile, read_family_file
+from magistrate.prompts.parse import PARSER_VERSION, parse
+from magistrate.prompts.rules import Rules
+from magistrate.prompts.schema import FAMILY_FILE, FamilyFile, read_family_file, shaping_keys
 from magistrate.prompts.slots import (
     answer_value,
     answers_shown,
@@ -26,7 +36,7 @@ from magistrate.prompts.untrusted import ANY_NUMBER, UNTRUSTED_VERSION, DataRule
 from magistrate.records import Sample
 
 Mode: TypeAlias = Literal["reason", "score"]
-"""``reason``: the judge also explains. ``score``: the reply stops after the scores."""
+"""``reason``: the judge also explains. ``score``: the reply stops after the verdict."""
 
 
 class TextFamily:
@@ -38,7 +48,7 @@ class TextFamily:
         Args:
             file: The checked contents of ``family.toml``.
             where: Path of the file, for error messages.
-            mode: Whether the judge explains its scores.
+            mode: Whether the judge explains its verdict.
 
         Raises:
             FamilyError: A template is wrong, or the family has no such mode.
@@ -60,6 +70,9 @@ class TextFamily:
                 )
                 for place, message in enumerate(file.messages, 1)
             ],
+        )
+        self._shows_turns = any(
+            name.startswith(("dialogue", "turns")) for name in self._template.variables
         )
         _check_slots(file, self._template, where)
         _check_markers(file, where)
@@ -89,12 +102,14 @@ class TextFamily:
     @cached_property
     def prompt_hash(self) -> str:
         """Content id of the templates, the verdict's rules and the versions of their readers."""
-        shaping = self.file.model_dump(
-            mode="json", exclude={"description", "source", "sampling", "score_mode"}
-        )
-        return content_id(
-            {"family": shaping, "parser": PARSER_VERSION, "untrusted": UNTRUSTED_VERSION}
-        )
+        hashed: dict[str, Any] = {
+            "family": shaping_keys(self.file),
+            "parser": PARSER_VERSION,
+            "untrusted": UNTRUSTED_VERSION,
+        }
+        if self.start:
+            hashed["start"] = self.start
+        return content_id(hashed)
 
     @property
     def min_answers(self) -> int:
@@ -117,6 +132,14 @@ class TextFamily:
         section = self.file.score_mode if self.mode == "score" else self.file.sampling
         return (section or self.file.sampling).to_sampling()
 
+    @property
+    def start(self) -> str:
+        """The fixed start of every reply in the family's mode; empty where it has none."""
+        mode = self.file.score_mode if self.mode == "score" else None
+        if mode is not None and mode.prefill is not None:
+            return mode.prefill
+        return self.file.prefill.text if self.file.prefill else ""
+
     def prompts(self, sample: Sample, order: Sequence[int]) -> tuple[tuple[Message, ...], ...]:
         """Return one prompt, or one per shown answer if the family reads each alone.
 
@@ -124,66 +147,149 @@ class TextFamily:
             MissingVariablesError: The template needs fields that the sample lacks.
             FamilyError: The template fails on this sample.
         """
-        shared = {
-            **sample_values(sample, self._rules),
-            "lowest": f"{self.file.verdict.low:g}",
-            "highest": f"{self.file.verdict.high:g}",
-        }
+        shared = sample_values(sample, self._rules, with_turns=self._shows_turns)
+        if self.file.verdict.scale is not None:
+            low, high = self.file.verdict.scale
+            shared |= {"lowest": f"{low:g}", "highest": f"{high:g}"}
         shown = answers_shown(sample, order)
         variants: list[dict[str, Any]]
         if self.reads_alone:
-            variants = [answer_value(answer, self._rules) for answer in shown]
+            variants = [answer_value(shared, answer, self._rules) for answer in shown]
         else:
-            variants = [answers_values(shown, self._rules)]
-        return tuple(
+            variants = [answers_values(shared, shown, self._rules)]
+        rendered = (
             self._template.render(shared | own, sample=sample_name(sample)) for own in variants
         )
+        return tuple(_with_start(messages, self.start) for messages in rendered)
+
+    def choices(self, count: int) -> Choices | None:
+        """Return all that a reply can say in score mode; None where these are not a few.
+
+        Args:
+            count: How many answers a prompt shows.
+        """
+        shown = 1 if self.reads_alone else count
+        options = self._options(shown) if self.mode == "score" else None
+        return options.choices if options else None
 
     def read(
         self, completions: Sequence[Completion], sample: Sample, order: Sequence[int]
     ) -> Verdict:
         """Read the replies; where each answer was read alone, their scores are compared."""
+        for place, completion in enumerate(completions, 1):
+            if completion.error is not None or completion.finish_reason == "error":
+                error = completion.error or "the engine reported an error"
+                which = f" (answer {place})" if len(completions) > 1 else ""
+                return Verdict(status="error", error=f"{error}{which}")
+        if any(completion.choices for completion in completions):
+            return self._read_choices(completions, count=1 if self.reads_alone else len(order))
         if not self.reads_alone:
             return self._read_one(completions[0], count=len(order))
-        verdicts = [self._read_one(completion, count=1) for completion in completions]
-        for place, verdict in enumerate(verdicts, 1):
-            if verdict.status != "ok":
-                which = f" (answer {place})" if len(verdicts) > 1 else ""
-                return Verdict(status=verdict.status, error=f"{verdict.error}{which}")
-        scores = [score for verdict in verdicts for score in verdict.scores or ()]
-        reasons = [verdict.reasons for verdict in verdicts if verdict.reasons]
-        return verdict_from_scores(
-            scores, tie_gap=self.file.verdict.tie_gap, reasons="\n\n".join(reasons) or None
-        )
+        return self._read_alone(completions)
 
     def _read_one(self, completion: Completion, *, count: int) -> Verdict:
-        if completion.error is not None or completion.finish_reason == "error":
-            return Verdict(status="error", error=completion.error or "the engine reported an error")
-        verdict = self.file.verdict
-        rules = VerdictRules(
-            count=count,
-            low=verdict.low,
-            high=verdict.high,
-            place=verdict.place,
-            tie_gap=verdict.tie_gap,
-        )
-        return parse(completion.text, rules, completion.finish_reason)
+        rules = self._rules_for(count)
+        verdict = parse(self.start + completion.text, rules, completion.finish_reason)
+        if verdict.status != "ok" or not completion.logprobs:
+            return verdict
+        return with_probabilities(verdict, completion, rules)
+
+    def _read_alone(self, completions: Sequence[Completion]) -> Verdict:
+        rules = self._rules_for(1)
+        verdicts = [
+            parse(self.start + completion.text, rules, completion.finish_reason)
+            for completion in completions
+        ]
+        if failed := _first_failure(verdicts):
+            return failed
+        scores = [score for verdict in verdicts for score in verdict.scores or ()]
+        reasons = [verdict.reasons for verdict in verdicts if verdict.reasons]
+        gap = self.file.verdict.tie_width
+        joined = verdict_from_scores(scores, tie_gap=gap, reasons="\n\n".join(reasons) or None)
+        marginals = [
+            score_marginals(verdict, completion, rules)
+            for verdict, completion in zip(verdicts, completions, strict=True)
+        ]
+        known = [each[0] for each in marginals if each]
+        if len(known) != 2 or len(marginals) != 2:
+            return joined
+        return with_marginals(joined, known, tie_gap=gap)
+
+    def _read_choices(self, completions: Sequence[Completion], *, count: int) -> Verdict:
+        """Read the exact distribution over all verdicts."""
+        options = self._options(count)
+        total = options.choices.total if options else 0
+        found = [distribution_of(completion.choices, total) for completion in completions]
+        distributions = [one for one in found if isinstance(one, Distribution)]
+        if options is None or len(distributions) < len(found):
+            ok = Verdict(status="ok")
+            failed = _first_failure([one if isinstance(one, Verdict) else ok for one in found])
+            return failed or Verdict(status="error", error="bad_choices: none were asked for")
+        if options.meanings:
+            return verdict_from_labels(distributions[0], options.meanings)
+        gap = self.file.verdict.tie_width
+        if self.reads_alone:
+            return verdict_from_alone(distributions, options.scale, tie_gap=gap)
+        return verdict_from_joint(distributions[0], options.scale, count, tie_gap=gap)
+
+    def _options(self, count: int) -> Options | None:
+        return options_of(self.file.verdict, count, self.start)
+
+    def _rules_for(self, count: int) -> Rules:
+        fixed = self.file.prefill.scores if self.file.prefill else ()
+        return self.file.verdict.rules(count, fixed=fixed)
+
+
+def _with_start(messages: tuple[Message, ...], start: str) -> tuple[Message, ...]:
+    """Return a prompt with the fixed start of the reply at its end."""
+    if not start:
+        return messages
+    last = messages[-1]
+    if last.role != "text":
+        return (*messages, Message("assistant", (Part(start),)))
+    parts = last.parts
+    if parts and parts[-1].slot is None:
+        parts = (*parts[:-1], Part(parts[-1].text + start))
+    else:
+        parts = (*parts, Part(start))
+    return (*messages[:-1], Message("text", parts))
+
+
+def _first_failure(verdicts: Sequence[Verdict]) -> Verdict | None:
+    for place, verdict in enumerate(verdicts, 1):
+        if verdict.status != "ok":
+            which = f" (answer {place})" if len(verdicts) > 1 else ""
+            return Verdict(
+                status=verdict.status, error=f"{verdict.error}{which}", mass=verdict.mass
+            )
+    return None
 
 
 def _check_slots(file: FamilyFile, template: Template, where: str) -> None:
     """Refuse a template that leaves out the question or an answer."""
-    numbered = [f"answer_{place}" for place in range(1, file.min_answers + 1)]
-    fixed_count = file.max_answers == file.min_answers
+    names = template.variables
+    alone = {"answer", "dialogue"} & names
+    together = {name for name in names if name.startswith(("answer", "dialogue"))} - alone
+    kind = "reads each answer alone" if file.reads_alone else "reads all answers together"
+    if file.verdict.scale is None and (scale := {"lowest", "highest"} & names):
+        raise FamilyError(
+            f"{where}: the verdict has no scale; do not use {', '.join(sorted(scale))}"
+        )
+    missing: list[str] = []
+    if not names & {"question", "turns"} and not any(n.startswith("dialogue") for n in names):
+        missing.append("question")
     if file.reads_alone:
-        template.require("question", "answer")
-    elif fixed_count and set(numbered) & template.variables:
-        template.require("question", *numbered)
-    else:
-        template.require("question", "answers")
-    alone = {"answer"} & template.variables
-    together = {name for name in template.variables if name.startswith("answer")} - alone
+        missing += [] if alone else ["answer"]
+    elif not names & {"answers", "dialogues"}:
+        numbered = range(1, file.min_answers + 1)
+        absent = [k for k in numbered if not names & {f"answer_{k}", f"dialogue_{k}"}]
+        fixed_count = file.max_answers == file.min_answers
+        if not fixed_count or len(absent) == file.min_answers:
+            missing.append("answers")
+        else:
+            missing += [f"answer_{k}" for k in absent]
+    template.require(*missing)
     if forbidden := together if file.reads_alone else alone:
-        kind = "reads each answer alone" if file.reads_alone else "reads all answers together"
         raise FamilyError(f"{where}: the family {kind}; do not use {', '.join(sorted(forbidden))}")
 
 
