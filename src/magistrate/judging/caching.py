@@ -45,14 +45,16 @@ class CachedChunk:
         """Take the requests, each with the number of its repeat."""
         self._cache = cache
         keys = {
-            request.key: response_key(judge_id, request, repeat) for request, repeat in requests
+            request.key: response_key(judge_id, request, repeat)
+            for request, repeat in requests
+            if not _shows_a_file(request)
         }
         if batch_dependent:
             batch = content_id(list(keys.values()))
             keys = {key: content_id([batch, own]) for key, own in keys.items()}
         self._keys = keys
         found = cache.find(list(keys.values()))
-        if batch_dependent and len(found) < len(set(keys.values())):
+        if batch_dependent and len(found) < len(requests):
             found = {}
         self.hits: dict[str, Completion] = {
             key: as_hit(found[own], key) for key, own in keys.items() if own in found
@@ -65,7 +67,7 @@ class CachedChunk:
         self._cache.keep(
             (self._keys[completion.key], completion)
             for completion in completions
-            if completion.key not in self.hits
+            if completion.key in self._keys and completion.key not in self.hits
         )
 
 
@@ -82,7 +84,11 @@ def response_key(judge_id: str, request: Request, repeat: int) -> str:
         [
             judge_id,
             [
-                [message.role, [[part.text, part.slot] for part in message.parts]]
+                [
+                    message.role,
+                    [[part.text, part.slot] for part in message.parts],
+                    list(message.images),
+                ]
                 for message in request.messages
             ],
             [
@@ -108,4 +114,13 @@ def as_hit(kept: Completion, key: str) -> Completion:
         usage=Usage(prompt_tokens=tokens, cached_tokens=tokens),
         cost=0.0,
         seconds=0.0,
+    )
+
+
+def _shows_a_file(request: Request) -> bool:
+    """Whether an image is a file here: what is in it may change, and its name would not tell."""
+    return any(
+        not image.startswith(("http://", "https://", "data:"))
+        for message in request.messages
+        for image in message.images
     )

@@ -58,6 +58,11 @@ class RunFolder:
         return self.path / "decisions.parquet"
 
     @property
+    def conversations(self) -> Path:
+        """Questions that were put to the judge about its judgments, and its replies."""
+        return self.path / "conversations.jsonl"
+
+    @property
     def report(self) -> Path:
         """Derived; written by the report commands."""
         return self.path / "report.html"
@@ -66,6 +71,7 @@ class RunFolder:
         """Yield all paths that a run may have, apart from its lock."""
         yield from (self.manifest, self.samples, self.bad_rows, self.notices)
         yield from (self.judgments, self.damaged, self.decisions, self.report)
+        yield self.conversations
 
     def make(self) -> bool:
         """Make the folder if it is missing; return whether this call made it.
