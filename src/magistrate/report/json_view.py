@@ -39,6 +39,7 @@ def summary_json(summary: RunSummary) -> Json:
             "toward_first": rate_json(consistency.toward_first),
             "toward_second": rate_json(consistency.toward_second),
         },
+        "flips": summary.flips and rate_json(summary.flips),
         "agreement": agreement
         and {
             "labelled": agreement.labelled,

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from magistrate.metrics.agreement import Agreement, AgreementCounter
 from magistrate.metrics.consistency import Consistency, ConsistencyCounter
+from magistrate.metrics.flips import FlipCounter
 from magistrate.metrics.intervals import Rate, proportion
 from magistrate.metrics.wins import ModelResult, WinCounter
 from magistrate.records import STATUSES, Decision, Judgment, Record, Sample, Status, Usage
@@ -89,6 +90,8 @@ class RunSummary(Record):
     models: tuple[ModelResult, ...]
     """Best first."""
     consistency: Consistency
+    flips: Rate | None
+    """Share of readings whose repeats do not all agree; None when each was read once."""
     agreement: Agreement | None
     """None when the input has no labels of pairs."""
     seconds: float
@@ -113,10 +116,13 @@ def evaluate(run: EvaluatedRun) -> RunSummary:
     """
     manifest = run.manifest
     consistency, failures = ConsistencyCounter(), _FailureCounter()
-    if not manifest.reads_alone or set(manifest.judgments) - {"ok"}:
+    flips = FlipCounter() if manifest.settings.repeats > 1 else None
+    if not manifest.reads_alone or set(manifest.judgments) - {"ok"} or flips:
         for judgment in run.judgments():
             consistency.add_judgment(judgment)
             failures.add(judgment)
+            if flips:
+                flips.add(judgment)
 
     wins, agreement = WinCounter(), AgreementCounter()
     statuses: Counter[Status] = Counter()
@@ -148,6 +154,7 @@ def evaluate(run: EvaluatedRun) -> RunSummary:
         truncated=truncated,
         models=wins.result(),
         consistency=consistency.result(reads_alone=manifest.reads_alone),
+        flips=flips.result() if flips else None,
         agreement=agreement.result(),
         seconds=manifest.seconds,
         samples_per_second=decided / manifest.seconds if manifest.seconds > 0 and decided else None,

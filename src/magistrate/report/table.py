@@ -121,6 +121,8 @@ def facts_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 def _fact_rows(summary: RunSummary) -> Iterator[tuple[str, str]]:
     yield from _consistency_rows(summary.consistency)
+    if summary.flips is not None:
+        yield "flips", f"{rate_text(summary.flips)} of {summary.flips.n:,} readings, when repeated"
     if summary.pending:
         yield "not judged yet", counted(summary.pending, "sample")
     decided = summary.samples - summary.pending
