@@ -247,6 +247,29 @@ def test_convert_says_what_got_lost(call: Any) -> None:
     assert "26 samples written to pairs.jsonl as judgelm" in outcome.err
 
 
+def test_convert_that_writes_nothing_fails_and_spares_what_is_there(call: Any) -> None:
+    Path("out.jsonl").write_text("mine")
+    outcome = call("convert", "examples/pairs.jsonl", "out.jsonl", "--to", "alpaca-eval-outputs")
+    assert outcome.code == 2
+    assert "nothing was written: 'alpaca-eval-outputs' can hold none of 26 samples" in outcome.err
+    assert "out.jsonl is left as it was" in outcome.err
+    assert Path("out.jsonl").read_text() == "mine"
+    view = call(
+        *("convert", "examples/pairs.jsonl", "new.jsonl", "--to", "alpaca-eval-outputs"),
+        *("--json", "--quiet"),
+    )
+    assert (view.code, view.json["written"], view.json["skipped_count"]) == (2, 0, 26)
+    assert "no new.jsonl was made" in view.err
+    assert not Path("new.jsonl").exists()
+
+
+def test_strict_convert_stops_at_what_cannot_be_written(call: Any) -> None:
+    outcome = call("convert", "examples/pairs.jsonl", "p.jsonl", "--to", "preference", "--strict")
+    assert outcome.code == 2
+    assert "its label is a tie" in outcome.err
+    assert not Path("p.jsonl").exists()
+
+
 def test_runs_are_listed_shown_and_verified(call: Any) -> None:
     assert "no runs in runs" in call("runs", "list").err
     result = call(*JUDGE)

@@ -224,3 +224,22 @@ def test_mm_vet_prediction_takes_its_question_from_the_questions_file() -> None:
     row = {"_key": "v1_0", "_value": "one"}
     found = sample("mm-vet-predictions", row, file="gpt-4v.json", questions=questions)
     assert (found.question, found.answers[0].model, found.source_id) == ("x?", "gpt-4v", "v1_0")
+
+
+def test_labels_that_our_writer_noted_are_read() -> None:
+    noted = [{"preference": "second", "annotator": "n"}, {"preference": "tie"}]
+    found = sample("judgelm", {**SAMPLE, "gold": noted})
+    assert [(g.annotator, g.preference) for g in found.gold] == [("n", "second"), (None, "tie")]
+    assert sample("judgelm", SAMPLE).gold == ()
+
+
+def test_a_gold_field_of_somebody_else_is_told_and_left_out() -> None:
+    item = read("judgelm", {**SAMPLE, "gold": "model_a"})
+    assert item.sample is not None
+    assert item.sample.gold == ()
+    assert [notice.kind for notice in item.notices] == ["unknown-label"]
+
+
+def test_a_noted_label_outside_the_coding_makes_the_row_bad() -> None:
+    with pytest.raises(RowError, match=r"'gold': preference: .*found 'third'"):
+        read("judgelm", {**SAMPLE, "gold": [{"preference": "third"}]})

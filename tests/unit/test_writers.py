@@ -13,7 +13,7 @@ import pytest
 
 import magistrate as mg
 from magistrate.errors import FormatError, InputError
-from magistrate.formats.writers import target_for, targets
+from magistrate.formats.writers import table, target_for, targets
 from magistrate.records import Answer, Gold, Sample, Turn
 
 
@@ -77,11 +77,37 @@ class TestTargets:
         for to in targets():
             report = mg.write_samples([FULL], tmp_path / to, to=to)
             assert (report.written + report.skipped_count) == 1
-            assert (tmp_path / to).exists()
+            assert (tmp_path / to).exists() == (report.written == 1)
 
-    def test_no_samples(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("there", [False, True])
+    def test_nothing_written_makes_no_file_and_replaces_none(
+        self, tmp_path: Path, there: bool
+    ) -> None:
         for to in targets():
-            assert mg.write_samples([], tmp_path / to, to=to).written == 0
+            path = tmp_path / to
+            if there and to != "mt-bench":
+                path.write_text("before")
+            assert mg.write_samples([], path, to=to).written == 0
+            if there and to != "mt-bench":
+                assert path.read_text() == "before"
+            else:
+                assert not path.exists()
+        assert len(list(tmp_path.iterdir())) == (len(targets()) - 1 if there else 0)
+
+    def test_nothing_written_writes_nothing_to_standard_output(
+        self, capfdbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        for to in sorted({*targets()} - {"mt-bench"}):
+            mg.write_samples([], "-", to=to)
+        assert capfdbinary.readouterr().out == b""
+
+    @pytest.mark.parametrize("to", ["preference", "csv", "mt-bench"])
+    def test_strict_stops_at_the_first_that_does_not_fit(self, tmp_path: Path, to: str) -> None:
+        odd = DIALOGUE.model_copy(update={"answers": (Answer(text="x"),), "source_id": "odd"})
+        words = rf"sample 2 \(odd\) cannot be written as '{to}': .*without --strict"
+        with pytest.raises(InputError, match=words):
+            mg.write_samples([pair(1), odd], tmp_path / "out", to=to, strict=True)
+        assert not list(tmp_path.iterdir())
 
 
 class TestOwnFormat:
@@ -123,13 +149,49 @@ class TestJudgeLM:
                 "answer2_metadata": {},
                 "reference": {"text": "r"},
                 "category": "c",
+                "gold": [
+                    {
+                        "annotator": "n1",
+                        "preference": "second",
+                        "scores": [4.0, 9.5],
+                        "reasons": "because",
+                    },
+                    {"annotator": "n2", "preference": "second", "probability_second": 0.75},
+                ],
             }
         ]
         (sample,) = mg.read_samples(path)
         assert (sample.question, sample.answers) == (FULL.question, FULL.answers)
         lost = " ".join(notice.message for notice in report.notices)
-        for part in ("rubric", "context", "images", "language", "scores", "soft labels"):
+        for part in ("rubric", "context", "images", "language"):
             assert part in lost
+
+    def test_labels_of_every_kind_come_back(self, tmp_path: Path) -> None:
+        path = tmp_path / "j.jsonl"
+        three = Sample(
+            question="q",
+            answers=tuple(Answer(text=t) for t in "abc"),
+            gold=(Gold(ranking=(2, 1, 2)), Gold(label="odd", reasons="a \ud800 surrogate")),
+            source_id="three",
+        )
+        samples = [*PAIRS, FULL, three]
+        report = mg.write_samples(samples, path, to="judgelm")
+        assert report.written == len(samples)
+        assert [s.gold for s in mg.read_samples(path)] == [s.gold for s in samples]
+
+    def test_labels_pass_through_judgelms_own_script(self, tmp_path: Path) -> None:
+        """It reads the fields that it knows, adds its own, and in reverse swaps the bodies."""
+        mg.write_samples(PAIRS[:2], tmp_path / "j.jsonl", to="judgelm")
+        path = tmp_path / "judged-reverse.jsonl"
+        judged = []
+        for row in rows(tmp_path / "j.jsonl"):
+            row["answer1_body"], row["answer2_body"] = row["answer2_body"], row["answer1_body"]
+            judged.append(json.dumps({**row, "pred_text": "9 4", "pred_model_id": "judge"}))
+        path.write_text("\n".join(judged))
+        reader = mg.read_samples(path)
+        found = list(reader)
+        assert reader.format == "judgelm-judgements"
+        assert [(s.answers, s.gold) for s in found] == [(s.answers, s.gold) for s in PAIRS[:2]]
 
     def test_ground_truth(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
@@ -230,6 +292,16 @@ class TestTables:
         schema = pl.read_parquet_schema(tmp_path / "t.parquet")
         assert schema["score1"] == pl.Float64
         assert schema["label"] == pl.String
+
+    def test_parquet_is_written_piece_by_piece(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(table, "_BATCH_BYTES", 300)
+        monkeypatch.setattr(table, "_GROUP_BYTES", 1000)
+        samples = [pair(n, ("first", None)[n % 2]) for n in range(200)]
+        samples[150] = samples[150].model_copy(update={"category": "late", "question": "x" * 5000})
+        mg.write_samples(samples, tmp_path / "t.parquet")
+        assert list(mg.read_samples(tmp_path / "t.parquet")) == samples
 
     def test_other_numbers_of_answers_are_listed(self, tmp_path: Path) -> None:
         report = mg.write_samples([pair(1), single(2), pair(3)], tmp_path / "t.csv")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from magistrate.cli.exits import BAD_INPUT, show_message
 from magistrate.cli.help import example
 from magistrate.cli.options import (
     ColumnsOption,
@@ -21,6 +22,9 @@ from magistrate.cli.options import (
 )
 from magistrate.cli.terminal import SHOWN_ROWS, Terminal
 from magistrate.report.text import counted
+
+if TYPE_CHECKING:
+    from magistrate.formats.writers import WriteReport
 
 EXAMPLES = example(
     "magistrate convert examples/pairs.jsonl pairs-judgelm.jsonl --to judgelm",
@@ -39,8 +43,9 @@ def convert(
         str,
         typer.Argument(
             metavar="OUT",
-            help="File to write, in a folder that exists, or `-` for standard output. A file that "
-            "exists is replaced, once the new one is complete.",
+            help="File to write, in a folder that exists, or `-` for standard output; for "
+            "`--to mt-bench` a new folder. A file that exists is replaced, once the new one is "
+            "complete.",
             show_default=False,
         ),
     ],
@@ -65,7 +70,8 @@ def convert(
     """Write the samples of files in another format.
 
     What the format cannot hold is named, with the number of samples that have it; samples that it
-    cannot hold at all are listed with the reason.
+    cannot hold at all are listed with the reason (with `--strict` the first one stops the command).
+    If not one sample can be written, the exit code is 2 and OUT is left as it was.
     """
     from magistrate.formats.reading import read_samples
     from magistrate.formats.writers import write_samples
@@ -85,7 +91,7 @@ def convert(
         strict=strict,
         limit=limit,
     )
-    report = write_samples(samples, target, to)
+    report = write_samples(samples, target, to, strict=strict)
     terminal.notices([*samples.notices, *report.notices])
     terminal.bad_rows(samples.bad, samples.bad_count, None)
     for skipped in report.skipped[:SHOWN_ROWS]:
@@ -93,7 +99,8 @@ def convert(
         terminal.note(f"left out: sample {skipped.place}{name}: {skipped.reason}")
     if report.skipped_count > SHOWN_ROWS:
         terminal.note(f"left out: {report.skipped_count - SHOWN_ROWS:,} more")
-    terminal.note(f"{counted(report.written, 'sample')} written to {target} as {report.to}")
+    if report.written:
+        terminal.note(f"{counted(report.written, 'sample')} written to {target} as {report.to}")
     terminal.json(
         {
             "input_format": samples.format,
@@ -109,6 +116,25 @@ def convert(
             "skipped": [skipped.model_dump(mode="json") for skipped in report.skipped],
             "skipped_count": report.skipped_count,
         }
+    )
+    if not report.written:
+        show_message(f"magistrate: {_nothing_written(report)}")
+        raise typer.Exit(BAD_INPUT)
+
+
+def _nothing_written(report: WriteReport) -> str:
+    kept = ""
+    if report.path != STDOUT:
+        kept = (
+            f"; {report.path} is left as it was"
+            if Path(report.path).exists()
+            else f"; no {report.path} was made"
+        )
+    if not report.skipped:
+        return f"nothing was written: there are no samples{kept}"
+    return (
+        f"nothing was written: '{report.to}' can hold none of "
+        f"{counted(report.skipped_count, 'sample')} (the first: {report.skipped[0].reason}){kept}"
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from pydantic import ValidationError
+
 from magistrate.formats.base import KEY_FIELD, VALUE_FIELD, Item, RowError
 from magistrate.formats.readers.dialogue import (
     known_question,
@@ -36,13 +38,15 @@ _MM_VET_KEY = re.compile(r"v\d+_\d+")
 _META = ("review_id", "answer1_metadata", "answer2_metadata")
 
 
-def _sample(f: Fields, order: Sequence[int] | None = None, gold: tuple[Gold, ...] = ()) -> Sample:
+def _sample(
+    f: Fields, order: Sequence[int] | None = None, gold: tuple[Gold, ...] | None = None
+) -> Sample:
     """Read question and answers.
 
     Args:
         f: The row.
         order: How the bodies are stored; names of models are always stored in the own order.
-        gold: What annotators said.
+        gold: What annotators said; None to read what our writer noted.
     """
     bodies = [f.text(key) for key in _body_keys(f)]
     order = order or range(len(bodies))
@@ -55,11 +59,27 @@ def _sample(f: Fields, order: Sequence[int] | None = None, gold: tuple[Gold, ...
         question=f.text("question_body"),
         answers=tuple(answers),
         reference=_reference(f),
-        gold=gold,
+        gold=_noted_gold(f) if gold is None else gold,
         category=f.optional_text("category"),
         source_id=f.id("question_id"),
         meta=f.meta(*_META),
     )
+
+
+def _noted_gold(f: Fields) -> tuple[Gold, ...]:
+    """Read the labels that our writer notes in ``gold``; they are in the own order."""
+    noted = f.get("gold")
+    if noted is None:
+        return ()
+    if not isinstance(noted, list) or not all(isinstance(one, Mapping) for one in noted):
+        f.notice("unknown-label", f"'gold' is {show(noted)} and no list of labels; it is left out")
+        return ()
+    try:
+        return tuple(Gold.model_validate(one) for one in noted)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise RowError(f"'gold': {place}: {first['msg']}, found {show(first['input'])}") from error
 
 
 def _body_keys(f: Fields) -> list[str]:

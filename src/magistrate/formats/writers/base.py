@@ -66,16 +66,31 @@ class RowFormat:
 class Tally:
     """Counts while samples are written."""
 
-    def __init__(self, to: str, holds: frozenset[str]) -> None:
+    def __init__(self, to: str, holds: frozenset[str], *, strict: bool = False) -> None:
         self.to = to
         self.holds = holds
+        self.strict = strict
         self.written = 0
         self.skipped_count = 0
         self._skipped: list[Skipped] = []
         self.log = NoticeLog()
 
+    def any_written(self) -> bool:
+        """Whether anything was written."""
+        return self.written > 0
+
     def skip(self, sample: Sample, place: int, reason: str) -> None:
-        """Note a sample that is left out."""
+        """Note a sample that is left out.
+
+        Raises:
+            InputError: The user was strict.
+        """
+        if self.strict:
+            name = f" ({sample.source_id})" if sample.source_id is not None else ""
+            raise InputError(
+                f"sample {place}{name} cannot be written as '{self.to}': {reason}; "
+                f"without --strict it is left out and listed"
+            )
         self.skipped_count += 1
         if len(self._skipped) < MAX_SKIPPED_KEPT:
             self._skipped.append(Skipped(place=place, id=sample.source_id, reason=reason))
@@ -131,11 +146,20 @@ def parts(sample: Sample) -> Iterator[str]:
     return (name for name, value in fields.items() if value)
 
 
+def _always() -> bool:
+    return True
+
+
 @contextmanager
-def new_file(path: str) -> Iterator[IO[bytes]]:
+def new_file(path: str, keep: Callable[[], bool] = _always) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes its name only when it is complete.
 
     A name that ends in ``.gz`` is compressed; ``-`` is standard output.
+
+    Args:
+        path: The name.
+        keep: Asked at the end. If it says no, nothing happened: there is no new file, and one of
+            that name stays as it was.
 
     Raises:
         InputError: The folder does not exist, or the file cannot be written.
@@ -158,8 +182,9 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
                     yield cast("IO[bytes]", packed)
             else:
                 yield raw
-        give_usual_mode(draft)
-        draft.replace(target)
+        if keep():
+            give_usual_mode(draft)
+            draft.replace(target)
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:
@@ -167,8 +192,8 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def new_folder(path: str) -> Iterator[Path]:
-    """Make a folder that takes its name only when its content is complete.
+def new_folder(path: str, keep: Callable[[], bool] = _always) -> Iterator[Path]:
+    """Make a folder that takes its name only when its content is complete; ``keep`` as above.
 
     Raises:
         InputError: It exists and is not empty, or it cannot be written.
@@ -182,10 +207,11 @@ def new_folder(path: str) -> Iterator[Path]:
         raise cannot_write(path, error) from error
     try:
         yield draft
-        if target.exists():
-            target.rmdir()
-        draft.chmod(0o777 & ~_umask())
-        draft.replace(target)
+        if keep():
+            if target.exists():
+                target.rmdir()
+            draft.chmod(0o777 & ~_umask())
+            draft.replace(target)
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:

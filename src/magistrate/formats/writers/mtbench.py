@@ -68,14 +68,15 @@ class _Folder:
         self._files[name].write(json.dumps(row) + "\n")
 
 
-def write_mtbench(samples: Iterable[Sample], path: str) -> WriteReport:
+def write_mtbench(samples: Iterable[Sample], path: str, *, strict: bool = False) -> WriteReport:
     """Write samples as an MT-bench folder.
 
     Raises:
-        InputError: The folder exists and is not empty, or cannot be written.
+        InputError: The folder exists and is not empty, or cannot be written; or a sample does not
+            fit and ``strict`` is set.
     """
-    tally = Tally(NAME, MTBENCH_HOLDS)
-    with new_folder(path) as root, ExitStack() as stack:
+    tally = Tally(NAME, MTBENCH_HOLDS, strict=strict)
+    with new_folder(path, tally.any_written) as root, ExitStack() as stack:
         folder = _Folder(root, stack)
         for place, sample in enumerate(samples, start=1):
             try:

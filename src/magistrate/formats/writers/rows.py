@@ -25,7 +25,11 @@ def _plain_question(sample: Sample) -> str:
 
 
 def judgelm_sample(sample: Sample, place: int) -> dict[str, Any]:
-    """Return a JudgeLM judge sample; ``score`` there is for log-probabilities of the answers."""
+    """Return a JudgeLM judge sample; ``score`` there is for log-probabilities of the answers.
+
+    JudgeLM has no place for a label. It stands in ``gold``, a field of ours: JudgeLM's scripts go
+    by the names of fields and write the ones they do not know into their output.
+    """
     row: dict[str, Any] = {
         "question_id": ident(sample),
         "score": [],
@@ -39,6 +43,8 @@ def judgelm_sample(sample: Sample, place: int) -> dict[str, Any]:
         row["reference"] = {"text": sample.reference}
     if sample.category is not None:
         row["category"] = sample.category
+    if sample.gold:
+        row["gold"] = [gold.model_dump(exclude_none=True) for gold in sample.gold]
     return row
 
 
@@ -51,7 +57,10 @@ def judgelm_truth(sample: Sample, place: int) -> dict[str, Any]:
     need_answers(sample, 2)
     gold = scored(sample)
     if gold is None or gold.scores is None:
-        raise RowError("it has no gold scores, and this format holds a score per answer")
+        raise RowError(
+            "it has no gold scores, and this format holds a score per answer ('judgelm' keeps "
+            "other labels)"
+        )
     return {
         "review_id": sample.meta.get("review_id", sample.id),
         "question_id": ident(sample),
@@ -71,7 +80,9 @@ def _judgelm_text(gold: Gold) -> str:
 
 def judgelm_training(sample: Sample, place: int) -> dict[str, Any]:
     """Return a JudgeLM training record: ground truth and judge sample in one."""
-    return {**judgelm_sample(sample, place), **judgelm_truth(sample, place)}
+    row = {**judgelm_sample(sample, place), **judgelm_truth(sample, place)}
+    row.pop("gold", None)  # the scores say it, and only one of two may be edited later
+    return row
 
 
 # --- AlpacaEval --------------------------------------------------------------------------------
@@ -174,7 +185,8 @@ ROW_FORMATS = (
         "judgelm",
         "JudgeLM judge samples (JSON Lines)",
         judgelm_sample,
-        holds=frozenset({"id", "reference", "category"}),
+        holds=frozenset({"id", "reference", "category", "preference", "scores", "ranking"})
+        | {"named labels", "soft labels", "reasons", "annotators", "several annotators"},
     ),
     RowFormat(
         "judgelm-ground-truth",

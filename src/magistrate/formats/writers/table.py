@@ -33,6 +33,11 @@ _ORDER = (
 )
 
 
+_GROUP_BYTES = 8 << 20
+"""About so much text goes into a row group of Parquet."""
+_BATCH_BYTES = 2 << 20
+
+
 def table_row(sample: Sample, tally: Tally, place: int) -> dict[str, Any]:
     """Return a sample's cells by column; columns without a value are left out."""
     several = len(sample.answers) > 1
@@ -76,19 +81,23 @@ def _one_cell(name: str, values: tuple[str, ...], tally: Tally, place: int) -> s
     return "\n\n".join(values) if values else None
 
 
-def write_table(samples: Iterable[Sample], path: str, kind: TableKind) -> WriteReport:
+def write_table(
+    samples: Iterable[Sample], path: str, kind: TableKind, *, strict: bool = False
+) -> WriteReport:
     """Write samples as a table.
 
     Raises:
-        InputError: The file cannot be written.
+        InputError: The file cannot be written, or a sample does not fit and ``strict`` is set.
     """
-    tally = Tally(kind, TABLE_HOLDS)
+    tally = Tally(kind, TABLE_HOLDS, strict=strict)
     with tempfile.TemporaryDirectory(prefix="magistrate-") as folder:
         # The columns are known only at the end, so rows wait on disk and not in memory.
         spool = Path(folder) / "rows.jsonl"
         columns = _spool(samples, spool, tally, kind)
+        if not tally.any_written():
+            return tally.report(path)
         if kind == "parquet":
-            _write_parquet(spool, path, columns)
+            _write_parquet(spool, path, columns, tally.written)
         else:
             _write_delimited(spool, path, columns, "\t" if kind == "tsv" else ",")
     return tally.report(path)
@@ -164,14 +173,28 @@ def _write_delimited(spool: Path, path: str, columns: list[str], delimiter: str)
         text.detach()
 
 
-def _write_parquet(spool: Path, path: str, columns: list[str]) -> None:
+def _write_parquet(spool: Path, path: str, columns: list[str], rows: int) -> None:
     import polars as pl
+    from polars.io.plugins import register_io_source
 
-    types = {c: pl.Float64 if c.startswith("score") else pl.String for c in columns}
+    types: dict[str, Any] = {c: pl.Float64 if c.startswith("score") else pl.String for c in columns}
+
+    def batches(*_: object) -> Iterator[pl.DataFrame]:
+        return (pl.DataFrame(batch, schema=types) for batch in _batches(spool))
+
+    # A row group is held in memory while it is written: its size bounds the memory, whatever the
+    # length of the file. (Scanning the spool as NDJSON maps and holds all of it.)
+    a_row = max(1, spool.stat().st_size // rows)
     table = spool.with_suffix(".parquet")
-    if spool.stat().st_size:
-        pl.scan_ndjson(spool, schema=types).sink_parquet(table)
-    else:
-        pl.DataFrame(schema=types).write_parquet(table)
+    register_io_source(batches, schema=types).sink_parquet(
+        table, row_group_size=max(1, _GROUP_BYTES // a_row)
+    )
     with new_file(path) as out, table.open("rb") as made:
         shutil.copyfileobj(made, out)
+
+
+def _batches(spool: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of the spool, some megabytes at a time."""
+    with spool.open("rb") as file:
+        while lines := file.readlines(_BATCH_BYTES):
+            yield [json.loads(line) for line in lines]

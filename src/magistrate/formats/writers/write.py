@@ -77,36 +77,43 @@ def target_for(path: str, to: str | None = None) -> str:
 
 
 def write_samples(
-    samples: Iterable[Sample], path: str | PathLike[str], to: str | None = None
+    samples: Iterable[Sample],
+    path: str | PathLike[str],
+    to: str | None = None,
+    *,
+    strict: bool = False,
 ) -> WriteReport:
     """Write samples to a file, which takes its name only when it is complete.
+
+    If not one sample can be written there is no file, and one of that name stays as it was.
 
     Args:
         samples: What to write; may be a stream that is larger than memory.
         path: File to write (a folder for ``mt-bench``); ``.gz`` at the end compresses, ``-`` is
             standard output.
         to: Name of a format (:func:`targets`); by default the path's ending decides.
+        strict: Stop at the first sample that the format cannot hold, instead of listing it.
 
     Returns:
         What was written, what could not be and why, and what the format has no place for.
 
     Raises:
         FormatError: The format is unknown.
-        InputError: The file cannot be written.
+        InputError: The file cannot be written, or a sample does not fit and ``strict`` is set.
     """
     name = fspath(path)
     target = target_for(name, to)
     if name != STDIN:
         place_for(name)  # before anything is read: a table is written only at the end
     if target == MTBENCH:
-        return write_mtbench(samples, name)
+        return write_mtbench(samples, name, strict=strict)
     if target in ("csv", "tsv", "parquet"):
-        return write_table(samples, name, target)  # type: ignore[arg-type]
+        return write_table(samples, name, target, strict=strict)  # type: ignore[arg-type]
     if target == SAMPLES:
         return _write_own(samples, name)
     if target == _ALPACA_EVAL:
         target, samples = _which_alpaca_eval(samples)
-    return _write_rows(samples, name, _BY_NAME[target])
+    return _write_rows(samples, name, _BY_NAME[target], strict=strict)
 
 
 def _which_alpaca_eval(samples: Iterable[Sample]) -> tuple[str, Iterable[Sample]]:
@@ -120,7 +127,7 @@ def _which_alpaca_eval(samples: Iterable[Sample]) -> tuple[str, Iterable[Sample]
 
 def _write_own(samples: Iterable[Sample], path: str) -> WriteReport:
     tally = Tally(SAMPLES, ALL_PARTS)
-    with new_file(path) as file:
+    with new_file(path, tally.any_written) as file:
         lines = _Lines(file, array=path.removesuffix(".gz").endswith(".json"))
         for place, sample in enumerate(samples, start=1):
             lines.add(to_json_line(sample))
@@ -129,11 +136,13 @@ def _write_own(samples: Iterable[Sample], path: str) -> WriteReport:
     return tally.report(path)
 
 
-def _write_rows(samples: Iterable[Sample], path: str, row_format: RowFormat) -> WriteReport:
-    tally = Tally(row_format.name, row_format.holds)
+def _write_rows(
+    samples: Iterable[Sample], path: str, row_format: RowFormat, *, strict: bool
+) -> WriteReport:
+    tally = Tally(row_format.name, row_format.holds, strict=strict)
     plain = path.removesuffix(".gz")
     array = plain.endswith(".json") or (row_format.array and not plain.endswith(".jsonl"))
-    with new_file(path) as file:
+    with new_file(path, tally.any_written) as file:
         lines = _Lines(file, array=array)
         for line in _encoded(samples, row_format, tally):
             lines.add(line)
@@ -176,5 +185,5 @@ class _Lines:
         self._count += 1
 
     def end(self) -> None:
-        if self._array:
-            self._file.write(b"\n]\n" if self._count else b"[]\n")
+        if self._array and self._count:
+            self._file.write(b"\n]\n")
