@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from magistrate.cli.batch import collect, emit
 from magistrate.cli.dry import show_dry_run
 from magistrate.cli.exits import NOTHING_JUDGED
 from magistrate.cli.help import example
@@ -51,6 +52,13 @@ class JudgingMode(StrEnum):
 
     reason = "reason"
     score = "score"
+
+
+class BatchAction(StrEnum):
+    """What is done with a batch file."""
+
+    emit = "emit"
+    collect = "collect"
 
 
 class Overflow(StrEnum):
@@ -147,6 +155,15 @@ def judge(
             "write nothing.",
         ),
     ] = False,
+    batch: Annotated[
+        tuple[BatchAction, Path] | None,
+        typer.Option(
+            metavar="emit|collect FILE",
+            help="Ask nothing: write the missing requests to FILE in OpenAI's batch form, or read "
+            "the answers in FILE into the run.",
+            show_default=False,
+        ),
+    ] = None,
     start_over: Annotated[
         bool,
         typer.Option("--start-over", help="Move a run that is already in DIR aside; begin anew."),
@@ -184,18 +201,24 @@ def judge(
     if dry:
         show_dry_run(dry_run(samples, judge_name, out, **asked), terminal)
         return
+    if batch is not None and batch[0] is BatchAction.emit:
+        emit(samples, judge_name, batch[1], out, terminal, start_over=start_over, **asked)
+        return
     with ProgressView(terminal, judge_name) as progress:
-        run = judge_into_run(
-            samples,
-            judge_name,
-            out,
-            **asked,
-            max_cost=max_cost,
-            cache=cache,
-            start_over=start_over,
-            on_progress=progress,
-            on_notice=progress.notice,
-        )
+        if batch is not None:
+            run = collect(samples, judge_name, batch[1], out, progress, **asked)
+        else:
+            run = judge_into_run(
+                samples,
+                judge_name,
+                out,
+                **asked,
+                max_cost=max_cost,
+                cache=cache,
+                start_over=start_over,
+                on_progress=progress,
+                on_notice=progress.notice,
+            )
     show_result(run, terminal, progress)
 
 

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field, replace
 from magistrate.errors import MagistrateError
 from magistrate.judging.judge import Judge
 from magistrate.judging.plan import Reading
-from magistrate.judging.window import CutsItself, Fitted, OnOverflow, TooLongError, Window
+from magistrate.judging.window import TOO_LONG, CutsItself, Fitted, OnOverflow, TooLongError, Window
 from magistrate.messages import Completion, Message, Request, Sampling
 from magistrate.records import Judgment, Status, Usage
+
+MORE_ROOM = 2
+"""A verdict that the limit of its length cut short is asked for once more, with so many times the
+limit."""
 
 
 @dataclass(slots=True)
@@ -94,6 +98,21 @@ class Asker:
             return self.failure(reading, str(error))
         return self._asked(reading, fitted, shown=1 if family.reads_alone else answers)
 
+    def with_more_room(self, request: Request, prompt_tokens: int = 0) -> Request | None:
+        """Return a request whose reply may be longer; None where the window has no more room.
+
+        Args:
+            request: One whose reply was cut short.
+            prompt_tokens: What its prompt took, where the engine said so.
+        """
+        most = MORE_ROOM * request.sampling.max_tokens
+        if self.window.context is not None:
+            prompt_tokens = prompt_tokens or self.window.tokens(request.messages)
+            most = min(most, self.window.context - prompt_tokens)
+        if most <= request.sampling.max_tokens:
+            return None
+        return replace(request, sampling=replace(request.sampling, max_tokens=most))
+
     def overflow(self, reading: Reading) -> str | None:
         """Return in words why a reading may not be asked for its length; None when it may."""
         outcome = self.ask(reading)
@@ -123,7 +142,7 @@ class Asker:
                 if slots:
                     where = ", ".join(f"{name} by {lost:,}" for name, lost in slots.items())
                     raise TooLongError(
-                        f"too_long: the model reads {engine.info.context_tokens:,} tokens and "
+                        f"{TOO_LONG} the model reads {engine.info.context_tokens:,} tokens and "
                         f"would have to shorten {where} tokens"
                     )
         return fitted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from magistrate.errors import EngineError
 from magistrate.judging.asking import Asked, Asker, part_of, reading_key_of
@@ -17,10 +17,6 @@ from magistrate.judging.spending import Spending
 from magistrate.judging.window import OnOverflow
 from magistrate.messages import Completion, Request
 from magistrate.records import Judgment
-
-MORE_ROOM = 2
-"""A verdict that the limit of its length cut short is asked for once more, with so many times the
-limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +126,11 @@ class ChunkJudge:
     def _longer(self, item: Asked) -> dict[int, Request]:
         """Return the requests with more room, by part; none where the window has no more."""
         longer = {}
-        context = self._asker.window.context
         for part, (request, known) in enumerate(zip(item.requests, item.completions, strict=True)):
-            if known is None or known.finish_reason != "length":
-                continue
-            most = MORE_ROOM * request.sampling.max_tokens
-            if context is not None:
-                prompt = known.usage.prompt_tokens or self._asker.window.tokens(request.messages)
-                most = min(most, context - prompt)
-            if most > request.sampling.max_tokens:
-                longer[part] = replace(request, sampling=replace(request.sampling, max_tokens=most))
+            if known is not None and known.finish_reason == "length":
+                more = self._asker.with_more_room(request, known.usage.prompt_tokens)
+                if more is not None:
+                    longer[part] = more
         return longer
 
     def _answered(

@@ -11,6 +11,7 @@ from magistrate.judging.orders import (
     probabilities_in_own_order,
     to_own_order,
 )
+from magistrate.judging.window import TOO_LONG
 from magistrate.messages import Completion
 from magistrate.prompts.base import Verdict
 from magistrate.records import Judgment
@@ -55,14 +56,16 @@ def judgment_of(judge: Judge, asked: Asked) -> Judgment:
 
 
 def was_cut_short(judgment: Judgment) -> bool:
-    """Whether a reply ended before its verdict because of the limit of its length."""
-    return judgment.status == "truncated" and judgment.finish_reason is not None
+    """Whether a reply ended before its verdict; not that its prompt was too long."""
+    return judgment.status == "truncated" and not (judgment.error or "").startswith(TOO_LONG)
 
 
 def _verdict(judge: Judge, asked: Asked, completions: Sequence[Completion]) -> Verdict:
     failed = next((known for known in completions if known.error is not None), None)
-    if failed is not None:
-        return Verdict(status="error", error=failed.error)
+    if failed is not None and failed.error is not None:
+        # A server may find a prompt too long that was thought to fit.
+        is_too_long = failed.error.startswith(TOO_LONG)
+        return Verdict(status="truncated" if is_too_long else "error", error=failed.error)
     return judge.family.read(completions, asked.reading.sample, asked.reading.order)
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from magistrate.engines.base import Engine
+from magistrate.engines.base import Engine, EngineInfo
 from magistrate.errors import CostLimitError
 from magistrate.judging.window import Window
 from magistrate.messages import Request
+
+_IMAGE_SURPLUS = 2000
+"""The dearest image, beyond what is counted for one."""
 
 
 @dataclass(slots=True)
@@ -37,7 +40,7 @@ class Spending:
             return len(requests)
         left, number, worst = self.limit - self.spent, 0, 0.0
         for request in requests:
-            worst = dearest(request, window, price)
+            worst = dearest(request, window, engine.info)
             if worst > left or left <= 0:
                 break
             left -= worst
@@ -51,15 +54,19 @@ class Spending:
         return number
 
 
-def dearest(request: Request, window: Window, price: tuple[float, float] | None) -> float:
+def dearest(request: Request, window: Window, info: EngineInfo) -> float:
     """Return the most that a request can cost, in US dollars.
 
     Args:
         request: What is asked.
         window: Counts its tokens.
-        price: US dollars for a million prompt tokens and a million written ones; None when free.
+        info: Its price, and how many replies are drawn.
     """
-    if price is None:
+    if info.price is None:
         return 0.0
+    read = window.tokens(request.messages) + _IMAGE_SURPLUS * sum(
+        len(message.images) for message in request.messages
+    )
     written = 0 if request.choices else request.sampling.max_tokens
-    return (window.tokens(request.messages) * price[0] + written * price[1]) / 1e6
+    written *= int(info.settings.get("samples", 1))
+    return (read * info.price[0] + written * info.price[1]) / 1e6

@@ -60,10 +60,20 @@ def requests_for(
     repeats: int = 1,
     done: Container[str] = frozenset(),
     on_overflow: OnOverflow = "truncate",
+    short: Container[str] = frozenset(),
 ) -> Iterator[Request]:
     """Yield the requests that are still to be made, for somebody else to answer.
 
     Readings that cannot be asked have none; :func:`judge_samples` says of each why.
+
+    Args:
+        judge: Who judges.
+        samples: What is judged; may be a stream.
+        orders: ``both`` or ``given``.
+        repeats: How often each order is read.
+        done: Keys of readings that need no request.
+        on_overflow: What becomes of prompts that are too long.
+        short: Keys of readings whose replies need more room than they had.
     """
     asker = Asker(judge, on_overflow)
     plan = Plan.of(judge, orders=orders, repeats=repeats)
@@ -71,8 +81,11 @@ def requests_for(
         for reading in chunk:
             if reading.key not in done:
                 asked = asker.ask(reading)
-                if not isinstance(asked, Judgment):
-                    yield from asked.requests
+                if isinstance(asked, Judgment):
+                    continue
+                for request in asked.requests:
+                    more = asker.with_more_room(request) if reading.key in short else None
+                    yield more or request
 
 
 def chunks_of(samples: Iterable[Sample], plan: Plan, size: int) -> Iterator[list[Reading]]:

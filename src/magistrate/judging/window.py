@@ -38,6 +38,12 @@ MESSAGE_TOKENS = 16
 PROMPT_TOKENS = 48
 """What it may put before the first one: a start sign, a system prompt of the model's own."""
 
+IMAGE_TOKENS = 1000
+"""What an image takes, about; providers count from 85 to 3000."""
+
+TOO_LONG = "too_long:"
+"""The first word of what is said of a prompt that does not fit, by engines too."""
+
 _TEXTS_REMEMBERED = 1024
 _STEPS = 10
 _NEAR_TOKENS = 3
@@ -194,7 +200,7 @@ class Window:
 
     def _too_long(self, what: str, tokens: int) -> str:
         return (
-            f"too_long: {what} {tokens:,} tokens; the model reads {self.context:,}, of which "
+            f"{TOO_LONG} {what} {tokens:,} tokens; the model reads {self.context:,}, of which "
             f"{self._reserve:,} are kept for the reply"
         )
 
@@ -202,7 +208,8 @@ class Window:
 def _frame(messages: Sequence[Message]) -> int:
     if len(messages) == 1 and messages[0].role == "text":
         return 2  # start and end signs
-    return PROMPT_TOKENS + MESSAGE_TOKENS * len(messages)
+    images = sum(len(message.images) for message in messages)
+    return PROMPT_TOKENS + MESSAGE_TOKENS * len(messages) + IMAGE_TOKENS * images
 
 
 def _longest(measure: Callable[[int], int], length: int, size: int, target: int) -> int:

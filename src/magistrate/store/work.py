@@ -51,10 +51,21 @@ def work_on(
     settings: RunSettings,
     *,
     start_over: bool = False,
+    check: Callable[[Judge], None] = lambda _: None,
     on_progress: OnProgress | None = None,
     on_notice: OnNotice | None = None,
 ) -> Iterator[Work]:
     """Load the judge, begin or take up the run, and yield the work on it.
+
+    Args:
+        samples: As :func:`magistrate.judge` takes them, and so are ``judge`` and ``out``.
+        judge: Who judges.
+        out: The run folder.
+        settings: What was asked for.
+        start_over: Whether a run that is there is moved aside.
+        check: Raises what speaks against the judge, before anything is written.
+        on_progress: Told how far the work is.
+        on_notice: Told what the user should know.
 
     Raises:
         MagistrateError: As :func:`magistrate.judge` says.
@@ -63,6 +74,8 @@ def work_on(
         Interruption() as interruption,
         loaded_judge(judge, settings.mode, settings.engine_options) as loaded,
     ):
+        check(loaded)
+        _check_price(loaded, settings)
         plan = Plan.of(loaded, orders=settings.orders, repeats=settings.repeats)
         source = source_of(samples, strict=settings.strict)
         intake = Intake(
@@ -76,7 +89,6 @@ def work_on(
             manifest = begin_or_resume(folder, intake, loaded, settings, start_over=start_over)
             with Journal(folder.judgments, retry=settings.retry) as journal:
                 manifest, changes = checked(manifest, journal.index, folder)
-                _check_price(loaded, settings)
                 work = Work(loaded, folder, journal, manifest, interruption, on_progress, on_notice)
                 known = (*remarks(loaded, settings), *intake.changes, *changes)
                 for notice in (*known, *journal.notices):
