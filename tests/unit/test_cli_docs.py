@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 import typer
 
+from magistrate.cli import help as cli_help
 from magistrate.cli.docs import page
 from magistrate.cli.main import app, main
 
@@ -77,3 +80,22 @@ def test_help_keeps_the_lines_of_examples(
     text = capsys.readouterr().out
     for words in examples((COMMANDS[names] if names else ROOT).epilog):
         assert f"  magistrate {shlex.join(words)}\n" in text
+
+
+@pytest.mark.parametrize("names", [(), *COMMANDS], ids=lambda names: " ".join(names) or "root")
+def test_help_speaks_of_what_to_give_and_not_of_types(
+    names: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([*names, "--help"])
+    text = capsys.readouterr().out.split("Example")[0]
+    for raw in ("list[", "<str>", "<int", "<path>", "<=", ">=", "[required]", "{"):
+        assert raw not in text
+
+
+def test_a_number_out_of_range_is_still_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "examples/pairs.csv", "--limit", "0"]) == 2
+    assert re.search(r"range|greater than", capsys.readouterr().err)
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(cli_help).failed == 0

@@ -26,7 +26,7 @@ from magistrate.cli.exits import (
     print_json,
     report,
 )
-from magistrate.cli.help import example
+from magistrate.cli.help import example, use_plain_help
 
 _COMPLETION = "_MAGISTRATE_COMPLETE"
 """Set by the shell when it asks for completions."""
@@ -49,6 +49,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")
 app.add_typer(families.app, name="families")
 app.add_typer(cache.app, name="cache")
+use_plain_help(app)
 
 
 def _print_version(value: bool) -> None:
