@@ -9,6 +9,7 @@
     ├── FamilyError                 a prompt template or verdict format that is not usable
     │   └── MissingVariablesError   a template asks for fields that the sample lacks
     ├── EngineError                 a model could not be loaded or run
+    │   └── MissingExtraError       packages of an extra are not installed; names the pip command
     ├── CostLimitError              the next request could pass the limit of what a run may cost
     └── RunError                    a run folder that cannot be used
         ├── RunLockedError          another process is writing to it
@@ -71,6 +72,23 @@ class EngineError(MagistrateError):
     """A model could not be loaded or run."""
 
     exit_code = 3
+
+
+class MissingExtraError(EngineError):
+    """What was asked for needs packages that come with an extra of magistrate."""
+
+    def __init__(self, what: str, extra: str, missing: str) -> None:
+        """Name what needs it, the extra, and the package that was looked for in vain.
+
+        Args:
+            what: Such as ``engine 'hf'``.
+            extra: Name of the extra in magistrate's own metadata.
+            missing: The package that could not be imported.
+        """
+        super().__init__(
+            f"{what} needs the package '{missing}', which is not installed; "
+            f"run: pip install 'magistrate[{extra}]'"
+        )
 
 
 class CostLimitError(MagistrateError):

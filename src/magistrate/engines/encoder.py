@@ -30,7 +30,7 @@ from tokenizers import Tokenizer
 
 from magistrate.engines.base import EngineInfo
 from magistrate.engines.options import read_options
-from magistrate.engines.room import share_room
+from magistrate.engines.room import cut_middle, make_batches, share_room
 from magistrate.errors import EngineError
 from magistrate.messages import Completion, Part, Request
 from magistrate.records import Record, Usage
@@ -57,38 +57,6 @@ class Reading:
 
     ids: list[int]
     truncated: dict[str, int]
-
-
-def cut_middle(ids: list[int], room: int) -> list[int]:
-    """Keep ``room`` tokens: two thirds from the beginning, one third from the end.
-
-    >>> cut_middle([1, 2, 3, 4, 5, 6], 3)
-    [1, 2, 6]
-    """
-    if len(ids) <= room:
-        return ids
-    tail = room // 3
-    return ids[: room - tail] + ids[len(ids) - tail :]
-
-
-def make_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group readings of similar length.
-
-    Args:
-        lengths: Tokens of each reading.
-        budget: Most padded tokens of a batch; a longer reading gets a batch of its own.
-
-    Returns:
-        Indices into ``lengths``, the longest readings first.
-    """
-    batches: list[list[int]] = []
-    width = 0
-    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if not batches or width * (len(batches[-1]) + 1) > budget:
-            batches.append([])
-            width = lengths[i]
-        batches[-1].append(i)
-    return batches
 
 
 class EncoderEngine:
