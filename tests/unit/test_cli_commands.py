@@ -247,6 +247,18 @@ def test_convert_says_what_got_lost(call: Any) -> None:
     assert "26 samples written to pairs.jsonl as judgelm" in outcome.err
 
 
+def test_a_folder_of_mt_bench_is_written_inspected_and_judged(call: Any) -> None:
+    assert call("convert", "examples/pairs.jsonl", "bench", "--to", "mt-bench").code == 0
+    there = call("inspect", "examples/pairs.jsonl", "--json").json
+    back = call("inspect", "bench", "--json").json
+    same = ("samples", "labels", "models", "categories", "answer_characters", "empty_answers")
+    assert {key: back[key] for key in same} == {key: there[key] for key in same}
+    view = call("judge", "bench", "--judge", "scripted:longer", "--out", "runs/b", "--json").json
+    direct = call(*JUDGE, "--json").json
+    assert (view["models"], view["agreement"]) == (direct["models"], direct["agreement"])
+    assert "bench/question.jsonl" in view["inputs"]
+
+
 def test_convert_that_writes_nothing_fails_and_spares_what_is_there(call: Any) -> None:
     Path("out.jsonl").write_text("mine")
     outcome = call("convert", "examples/pairs.jsonl", "out.jsonl", "--to", "alpaca-eval-outputs")

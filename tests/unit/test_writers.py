@@ -382,6 +382,71 @@ class TestMTBench:
         assert "dialogue" in reasons[2]
         assert len(rows(tmp_path / "b" / "question.jsonl")) == 1
 
+    def test_the_folder_is_read_back(self, tmp_path: Path) -> None:
+        turned = pair(7).model_copy(update={"answers": pair(7).answers[::-1]})
+        samples = [*PAIRS, turned, pair(8, "second", category="c", reference="r")]
+        mg.write_samples(samples, tmp_path / "bench", to="mt-bench")
+        reader = mg.read_samples(tmp_path / "bench")
+        found = list(reader)
+        kept = ("question", "answers", "gold", "category", "reference", "source_id")
+        assert [[getattr(s, name) for name in kept] for s in found] == [
+            [getattr(s, name) for name in kept] for s in samples
+        ]
+        assert reader.notices == ()
+        assert [Path(path).name for path in reader.paths] == ["m1.jsonl", "m2.jsonl"]
+
+    def test_single_answers_and_sets_of_more_are_read_back(self, tmp_path: Path) -> None:
+        one = Sample(question="q", answers=(Answer(text="a", model="m"),), source_id="1")
+        mg.write_samples([one], tmp_path / "one", to="mt-bench")
+        (found,) = mg.read_samples(tmp_path / "one")
+        assert (found.question, found.answers) == (one.question, one.answers)
+        three = Sample(
+            question="q",
+            answers=tuple(Answer(text=t, model=t) for t in "abc"),
+            source_id="1",
+        )
+        mg.write_samples([three], tmp_path / "three", to="mt-bench")
+        (whole,) = mg.read_samples(tmp_path / "three", join="nway")
+        assert whole.answers == three.answers
+        assert len(list(mg.read_samples(tmp_path / "three"))) == 3
+
+    def test_models_that_did_not_answer_everything_are_no_news(self, tmp_path: Path) -> None:
+        other = pair(9, "second").model_copy(
+            update={"answers": (Answer(text="x", model="m2"), Answer(text="y", model="m3"))}
+        )
+        lonely = Sample(question="?", answers=(Answer(text="z", model="m3"),), source_id="l")
+        mg.write_samples([pair(1), other, lonely], tmp_path / "b", to="mt-bench")
+        reader = mg.read_samples(tmp_path / "b")
+        found = list(reader)
+        assert [[a.model for a in s.answers] for s in found] == [["m1", "m2"], ["m2", "m3"]]
+        assert [s.gold[0].preference for s in found] == ["first", "second"]
+        assert [notice.message for notice in reader.notices] == [
+            f"1 id of {tmp_path}/b/model_answer/m3.jsonl is not in any other file: l"
+        ]
+
+    def test_verdicts_beside_the_labels_are_named(self, tmp_path: Path) -> None:
+        mg.write_samples(PAIRS, tmp_path / "b", to="mt-bench")
+        verdicts = tmp_path / "b/model_judgment"
+        (verdicts / "gpt-4_single.jsonl").write_text("{}")
+        with (verdicts / "gold_pair.jsonl").open("a") as file:
+            file.write('{"question_id": "1", "g1_winner": "error"}\n')
+        reader = mg.read_samples(tmp_path / "b")
+        assert len(list(reader)) == 4
+        assert [notice.kind for notice in reader.notices] == ["not-read", "unknown-label"]
+        assert "model_judgment/gpt-4_single.jsonl" in reader.notices[0].message
+
+    def test_a_folder_that_cannot_be_read_says_why(self, tmp_path: Path) -> None:
+        mg.write_samples(PAIRS, tmp_path / "b", to="mt-bench")
+        with pytest.raises(InputError, match="which is read alone"):
+            mg.read_samples(tmp_path / "b", tmp_path / "b")
+        for path in (tmp_path / "b/model_answer").iterdir():
+            path.unlink()
+        with pytest.raises(InputError, match=r"no model_answer/MODEL\.jsonl"):
+            mg.read_samples(tmp_path / "b")
+        (tmp_path / "other").mkdir()
+        with pytest.raises(InputError, match="is a folder, and a file is needed"):
+            mg.read_samples(tmp_path / "other")
+
     def test_a_folder_that_exists_is_kept(self, tmp_path: Path) -> None:
         (tmp_path / "b").mkdir()
         (tmp_path / "b" / "mine.txt").write_text("x")

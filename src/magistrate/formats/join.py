@@ -59,11 +59,24 @@ def default_models(names: Sequence[str]) -> list[str]:
 
 
 def join(
-    files: Sequence[JoinFile], key: JoinKey, mode: JoinMode, log: NoticeLog
+    files: Sequence[JoinFile],
+    key: JoinKey,
+    mode: JoinMode,
+    log: NoticeLog,
+    *,
+    sparse: bool = False,
 ) -> Iterator[Item | BadRow]:
     """Yield a joined item for every question that two or more files answer.
 
     What does not match is told in notices: both counts, and the ids without a partner.
+
+    Args:
+        files: What is joined.
+        key: What tells rows that belong together.
+        mode: What becomes of them.
+        log: For notices.
+        sparse: Whether it is expected that not every file answers every question. Then only ids
+            without any partner are told.
 
     Raises:
         InputError: Nothing matches at all.
@@ -73,7 +86,7 @@ def join(
     for made in _joined(files, key, mode, log, state):
         joined += isinstance(made, Item)
         yield made
-    _tell_unmatched(files, state, key, log)
+    _tell_unmatched(files, state, key, log, sparse=sparse)
     if joined:
         return
     if state.conflicts:
@@ -248,19 +261,26 @@ def _tell_unmatched(
     state: _State,
     key: JoinKey,
     log: NoticeLog,
+    *,
+    sparse: bool,
 ) -> None:
-    if len({file.count for file in files}) > 1:
+    if not sparse and len({file.count for file in files}) > 1:
         counts = ", ".join(f"{file.name} has {file.count:,}" for file in files)
         log.add("unequal-length", f"the files differ in length: {counts} answers")
     for place, file in enumerate(files):
-        lonely = [state.labels[c] for c, group in state.waiting.items() if place in group]
+        lonely = [
+            state.labels[c]
+            for c, group in state.waiting.items()
+            if place in group and not (sparse and len(group) > 1)
+        ]
         if lonely:
             named = ", ".join(lonely[:_NAMED]) + (", ..." if len(lonely) > _NAMED else "")
             what = "id" if key == "id" else "question"
             log.add(
                 "unmatched-id",
                 f"{len(lonely):,} {what}{'s' if len(lonely) > 1 else ''} of {file.name} "
-                f"{'are' if len(lonely) > 1 else 'is'} not in every other file: {named}",
+                f"{'are' if len(lonely) > 1 else 'is'} not in "
+                f"{'any' if sparse else 'every'} other file: {named}",
             )
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Item, Notice, Reader, ReadOptions, RowError, Where
+from magistrate.formats.bench_folder import folder_among
 from magistrate.formats.join import JoinFile, JoinKey, JoinMode, default_models, join
 from magistrate.formats.notices import NoticeLog
 from magistrate.formats.readers.values import plain_id
@@ -79,11 +80,15 @@ class ItemReader:
             raise InputError(f"join is {join!r}; known: {', '.join(filter(None, _JOINS))}")
         self.paths = tuple(fspath(path) for path in paths)
         self.questions = fspath(questions) if questions is not None else None
+        self._folder = folder_among(self.paths)
+        if self._folder is not None:
+            self.paths = self._folder.answers
+            self.questions = self.questions or self._folder.questions
         self.strict = strict
         self.limit = limit
         self._options = ReadOptions(
             columns=dict(columns or {}),
-            questions=read_questions(questions) if questions is not None else {},
+            questions=read_questions(self.questions) if self.questions is not None else {},
         )
         self._files = tuple(_open(name, format, self._options) for name in self.paths)
         self._join = _join_mode(self._files, join)
@@ -133,7 +138,8 @@ class ItemReader:
         """
         self._start()
         good = 0
-        for item in self._all_items():
+        items = self._all_items()
+        for item in self._folder.label(items, self._log) if self._folder else items:
             if isinstance(item, BadRow):
                 self._add_bad(item)
                 continue
@@ -159,7 +165,8 @@ class ItemReader:
             JoinFile(file.name, model, self._file_items(file))
             for file, model in zip(self._files, models, strict=True)
         ]
-        yield from join(files, _join_key(self._files), self._join, self._log)
+        key, sparse = _join_key(self._files), self._folder is not None
+        yield from join(files, key, self._join, self._log, sparse=sparse)
 
     def _file_items(self, file: _File) -> Iterator[Item | BadRow]:
         for row in file.rows.read(self._log):
@@ -259,7 +266,8 @@ def read_samples(
     one after the other.
 
     Args:
-        paths: Files, plain or gzipped; ``-`` is standard input.
+        paths: Files, plain or gzipped; ``-`` is standard input. Or one folder as MT-bench keeps it
+            (``question.jsonl`` and ``model_answer/MODEL.jsonl``), whose files are read together.
         format: Name of a format, instead of finding it out from the first rows.
         columns: Our field name to the file's column name, such as ``{"question": "prompt"}``.
         questions: File of questions, for answer files that hold their ids only.

@@ -6,7 +6,7 @@
     FOLDER/model_answer/MODEL.jsonl        question_id, answer_id, model_id, choices, tstamp
     FOLDER/model_judgment/gold_pair.jsonl  question_id, model_1, model_2, g1_winner, g2_winner, ...
 
-Read the answers back with ``--questions FOLDER/question.jsonl``.
+The folder is read back as it is (:mod:`magistrate.formats.bench_folder`).
 """
 
 from __future__ import annotations
