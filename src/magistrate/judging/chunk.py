@@ -166,9 +166,11 @@ class ChunkJudge:
                 completions = engine.complete(now)
                 if hasattr(completions, "close"):  # so that requests under way end with us
                     stack.callback(completions.close)
-                for completion in completions:
+                for answered, completion in enumerate(completions, 1):
                     spending.add(completion.cost)
                     yield completion
+                    if answered < number:
+                        spending.check()
 
     def _settle(
         self, judgment: Judgment, item: Asked, cached: CachedChunk | None, outbox: Outbox

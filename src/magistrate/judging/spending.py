@@ -46,12 +46,23 @@ class Spending:
             left -= worst
             number += 1
         if not number:
-            raise CostLimitError(
-                f"the cost limit of ${self.limit:,.4g} would be passed: ${self.spent:,.4f} are "
-                f"spent, and the next request may take ${worst:,.4f}; give a higher --max-cost to "
-                f"go on"
-            )
+            raise self._stop(f"and the next request may take ${worst:,.4f}")
         return number
+
+    def check(self) -> None:
+        """Stop where requests cost more than they could by what is known of the price.
+
+        Raises:
+            CostLimitError: The limit is passed.
+        """
+        if self.limit is not None and self.spent > self.limit:
+            raise self._stop("more than the requests should have cost")
+
+    def _stop(self, why: str) -> CostLimitError:
+        return CostLimitError(
+            f"judging stops for the cost limit of ${self.limit:,.4g}: ${self.spent:,.4f} are "
+            f"spent, {why}; give a higher --max-cost to go on"
+        )
 
 
 def dearest(request: Request, window: Window, info: EngineInfo) -> float:
