@@ -82,6 +82,11 @@ class Conversation:
             fitted = self._window.fit(messages)
         except TooLongError as error:
             raise EngineError(f"the conversation is too long: {error}") from error
+        if {"reply", "follow_up"} & fitted.cut.keys():
+            raise EngineError(
+                f"the conversation is too long: prompt, replies and questions do not fit into the "
+                f"{self._window.context:,} tokens that the model reads; ask less at once"
+            )
         stop = (_QUESTION.rstrip(),) if messages[0].role == "text" else ()
         request = Request(
             f"ask/{len(self.turns)}", fitted.messages, replace(self._sampling, stop=stop)
