@@ -98,7 +98,15 @@ def emit_batch(
         strict=strict,
         on_overflow=on_overflow,
     )
-    with work_on(samples, judge, out, settings, start_over=start_over, on_notice=on_notice) as work:
+    with work_on(
+        samples,
+        judge,
+        out,
+        settings,
+        start_over=start_over,
+        check=_check_engine,
+        on_notice=on_notice,
+    ) as work:
         from magistrate.engines.api.batch import write_batch  # brings the libraries of the network
 
         engine = _api_engine(work.judge)
@@ -107,7 +115,9 @@ def emit_batch(
             files = write_batch(counted, path, work.judge.spec.model, engine.options)
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error.strerror}") from error
-        return EmittedBatch(work.leave(), tuple(files), counted.number)
+        finally:
+            run = work.leave()
+        return EmittedBatch(run, tuple(files), counted.number)
 
 
 def collect_batch(
