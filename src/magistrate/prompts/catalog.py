@@ -1,4 +1,4 @@
-"""Families by name: the package's own, then the user's.
+"""Families by name: the package's own, then the user's, imported ones in place of ours.
 
 The user's families are folders below ``families/`` in the home folder of magistrate: the
 environment setting ``MAGISTRATE_HOME``, or the platform's place for application data.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,12 +51,32 @@ def home_folder() -> Path:
 def list_families() -> tuple[FamilyEntry, ...]:
     """Return all families, the package's own first, each kind by name.
 
-    A family of the user's that bears the name of one of the package's own is left out.
+    A family of the user's that bears the name of one of the package's own is left out, unless
+    ``magistrate families import`` stored it: a peer's own wording takes the place of ours.
     """
-    own = list(_families_in(_BUNDLED, bundled=True))
-    taken = {entry.name for entry in own}
-    users = _families_in(home_folder() / "families", bundled=False)
-    return (*own, *(entry for entry in users if entry.name not in taken))
+    own = tuple(_families_in(_BUNDLED, bundled=True))
+    names = {entry.name for entry in own}
+    users = tuple(
+        entry
+        for entry in _families_in(home_folder() / "families", bundled=False)
+        if entry.name not in names or is_imported(entry.folder)
+    )
+    replaced = {entry.name for entry in users}
+    return (*(entry for entry in own if entry.name not in replaced), *users)
+
+
+def bundled_names() -> tuple[str, ...]:
+    """Return the names of the package's own families."""
+    return tuple(entry.name for entry in _families_in(_BUNDLED, bundled=True))
+
+
+def is_imported(folder: Path) -> bool:
+    """Whether ``magistrate families import`` stored a family folder: it knows its file's hash."""
+    try:
+        source = tomllib.loads((folder / _FAMILY_FILE).read_text("utf-8")).get("source")
+    except (OSError, ValueError):
+        return False
+    return isinstance(source, dict) and isinstance(source.get("sha256"), str)
 
 
 def load_family(name: str, *, mode: Mode = "reason") -> TextFamily:

@@ -72,11 +72,16 @@ def _patterns(frame: str) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     # Only a frame without an end takes in the colon after it; inside a frame all is verdict.
     gap = rf"[{DECORATION}]" if after else rf"[{DECORATION}:=]"
     close = re.compile(rf"[{DECORATION}]*{_literal(after)}", re.IGNORECASE) if after else None
-    many = "+" if before[-1].isalnum() else "*"
+    many = "+" if _is_letter(before[-1]) else "*"
     return re.compile(f"{_literal(before)}{gap}{many}", re.IGNORECASE), close
 
 
 def _literal(text: str) -> str:
     words = rf"[{DECORATION}]+".join(re.escape(fold_line(word)) for word in text.split())
-    start = r"(?<!\w)" if text[:1].isalnum() else ""
+    start = r"(?<!\w)" if _is_letter(text[:1]) else ""
     return start + words
+
+
+def _is_letter(sign: str) -> bool:
+    """Whether a sign belongs to a word that blanks set apart; Chinese writes none."""
+    return sign.isascii() and sign.isalnum()

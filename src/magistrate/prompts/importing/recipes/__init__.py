@@ -1,0 +1,1 @@
+"""The known peers: where their prompts are, what fills them, and how replies are read."""
