@@ -15,13 +15,22 @@ from magistrate.cli.main import main
 
 RATE = {"value", "n", "low", "high"}
 RUN = {
-    "run", "judge", "family", "state", "inputs", "samples", "bad_rows", "bad", "notices",
+    "run", "judge", "family", "state", "inputs", "samples", "readings", "repeated", "bad_rows",
+    "bad", "notices",
     "decisions", "pending", "not_ok", "judgments", "failures", "truncated", "models",
-    "consistency", "agreement", "seconds", "samples_per_second", "usage", "cost",
+    "consistency", "flips", "agreement", "seconds", "samples_per_second", "usage", "cost",
 }  # fmt: skip
 KEYS: dict[tuple[str, ...], set[str]] = {
     ("judge", "examples/broken.jsonl", "--judge", "scripted:longer", "--out", "runs/a"): RUN
-    | {"already_judged", "judged_now"},
+    | {"already_judged", "judged_now", "from_cache"},
+    ("judge", "examples/broken.jsonl", "--judge", "scripted:longer", "--dry-run"): {
+        "judge", "family", "mode", "run", "samples", "readings", "to_judge", "prompts",
+        "counted_samples", "tokens", "cut_readings", "cut_tokens", "not_asked", "prompt_tokens",
+        "reply_tokens", "price_unknown", "cost", "seconds", "bad", "bad_rows", "notices",
+    },
+    ("ask", "runs/a", "0", "Why?"): {"run", "replies"},
+    ("cache", "show"): {"file", "answers", "bytes", "limit"},
+    ("cache", "clear"): {"file", "answers", "bytes"},
     ("runs", "show", "runs/a"): RUN,
     ("runs", "list"): {"folder", "runs", "unreadable"},
     ("runs", "verify", "runs/a"): {
@@ -50,7 +59,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
 
 BY_NAME = {"decisions", "judgments", "containers", "labels", "annotators", "classes", "models"} | {
     "categories", "languages", "judges", "statuses", "verdicts", "answers_per_sample", "fields",
-    "engines", "spec",
+    "engines", "spec", "not_asked", "cut",
 }  # fmt: skip
 """Objects whose keys are data or are described elsewhere."""
 
@@ -63,6 +72,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], s
     results = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setenv("MAGISTRATE_HOME", str(folder / "home"))
         for command in KEYS:
             with Capture() as capture:
                 assert main([*command, "--json"]) == 0
