@@ -224,6 +224,28 @@ def test_inspect_shows_what_was_understood(call: Any) -> None:
     assert view["models"] == {"alder": 9, "birch": 9, "cedar": 8}
 
 
+def test_inspect_says_what_questions_are_good_for(call: Any) -> None:
+    row = {"question_id": 1, "category": "c", "turns": ["Why?"]}
+    Path("questions.jsonl").write_text(json.dumps(row))
+    outcome = call("inspect", "questions.jsonl")
+    assert outcome.code == 0
+    assert "magistrate inspect ANSWERS --questions questions.jsonl" in outcome.out
+    view = call("inspect", "questions.jsonl", "--json").json
+    assert [notice["kind"] for notice in view["notices"]] == ["questions-alone"]
+    answers = {"question_id": 1, "model_id": "m", "choices": [{"turns": ["Because."]}]}
+    Path("answers.jsonl").write_text(json.dumps(answers))
+    by_id = call("inspect", "answers.jsonl", "--json").json
+    assert [notice["kind"] for notice in by_id["notices"]] == ["no-question"]
+    whole = call("inspect", "answers.jsonl", "--questions", "questions.jsonl", "--json").json
+    assert (whole["samples"], whole["notices"]) == (1, [])
+
+
+def test_inspect_keeps_named_labels_apart_from_counts(call: Any) -> None:
+    out = call("inspect", "examples/broken.jsonl").out
+    assert "named labels     '1' of 1 sample" in out
+    assert "classes" not in out
+
+
 def test_two_files_of_answers_are_joined(call: Any) -> None:
     files = ("examples/outputs/alder.json", "examples/outputs/birch.json")
     assert call("inspect", *files, "--json").json["joined"] == "pairs"

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import itertools
 import json
 import random
 from collections import Counter
@@ -30,6 +31,7 @@ from magistrate.report.json_view import summary_json
 from magistrate.report.summary import RunSummary, evaluate, with_decisions
 from magistrate.report.table import plain_text, summary_table
 from magistrate.report.text import harmless
+from magistrate.report.wrap import break_places
 from magistrate.store.manifest import InputFile, RunManifest, RunSettings
 
 ORDERS = ((0, 1), (1, 0))
@@ -44,6 +46,8 @@ class HandmadeRun:
     merged: Sequence[Decision]
     reads_alone: bool = False
     path: str = "runs/test"
+    inputs: tuple[str, ...] = ("pairs.jsonl",)
+    planned: int | None = None
 
     @property
     def manifest(self) -> RunManifest:
@@ -56,10 +60,10 @@ class HandmadeRun:
             judge_id="0",
             reads_alone=self.reads_alone,
             settings=RunSettings(),
-            inputs=(InputFile(name="pairs.jsonl", sha256="0", bytes=1),),
+            inputs=tuple(InputFile(name=name, sha256="0", bytes=1) for name in self.inputs),
             samples_sha256="0",
             samples=len(self.rows),
-            readings=2 * len(self.rows),
+            readings=2 * len(self.rows) if self.planned is None else self.planned,
             judgments=dict(counts),
             usage=Usage(prompt_tokens=12_345, completion_tokens=67),
             started=now,
@@ -218,7 +222,7 @@ def test_harmless_text_has_no_control_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["report.text", "metrics.gold", "metrics.wins", "metrics.intervals"]
+    "name", ["report.text", "report.wrap", "metrics.gold", "metrics.wins", "metrics.intervals"]
 )
 def test_examples_in_docstrings(name: str) -> None:
     module = importlib.import_module(f"magistrate.{name}")
@@ -232,9 +236,10 @@ COMPARED = {"rule", "judge", "longer_wins", "first_wins", "random"}
 def test_json_keys_are_locked() -> None:
     view = summary_json(evaluate(MIXED))
     assert set(view) == {
-        "run", "judge", "family", "state", "inputs", "samples", "bad_rows", "decisions", "pending",
-        "not_ok", "judgments", "failures", "truncated", "models", "consistency", "agreement",
-        "seconds", "samples_per_second", "usage", "cost",
+        "run", "judge", "family", "state", "inputs", "samples", "readings", "repeated", "bad_rows",
+        "decisions", "pending",
+        "not_ok", "judgments", "failures", "truncated", "models", "consistency", "flips",
+        "agreement", "seconds", "samples_per_second", "usage", "cost",
     }  # fmt: skip
     assert set(view["not_ok"]) == RATE
     assert set(view["failures"][0]) == {"status", "reason", "n"}
@@ -249,6 +254,60 @@ def test_json_keys_are_locked() -> None:
     assert set(view["usage"]) == {
         "prompt_tokens", "completion_tokens", "cached_tokens", "requests",
     }  # fmt: skip
+
+
+def test_fewer_readings_than_samples_are_explained() -> None:
+    run = make_run(["first"] * 4)
+    run.rows = [run.rows[0], run.rows[1], run.rows[0], run.rows[0]]
+    alone = evaluate(make_run(["first"] * 4))
+    assert (alone.readings, alone.repeated) == (8, 0)
+    assert "equal texts" not in str(alone)
+    run.planned = 4
+    summary = evaluate(run)
+    assert (summary.readings, summary.repeated) == (4, 2)
+    assert (
+        "readings     4: equal texts are read once, and 2 samples have the text of an earlier one"
+        in str(summary)
+    )
+
+
+def test_paths_break_after_a_separator_and_not_in_a_name() -> None:
+    path = "data/evaluations/first-quarter/answers_of_the_small_model.jsonl"
+    run = make_run(["first"], ("family/model-of-eight-billion", "b"))
+    run.inputs = (path,)
+    lines = plain_text(summary_table(evaluate(run)), 40).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("data/"))
+    assert lines[start : start + 2] == [
+        "data/evaluations/first-quarter/",
+        "answers_of_the_small_model.jsonl",
+    ]
+    assert [line for line in lines if "of-eight" in line] == ["family/model-of-eight-billion"]
+
+
+def test_where_a_row_is_too_wide_every_number_and_name_is_still_there() -> None:
+    text = plain_text(summary_table(evaluate(MIXED)), 40)
+    start = text.index("model-a")
+    assert " ".join(text[start : text.index("model-b")].split()) == (
+        "model-a wins 12, ties 4, losses 6, win rate 63.6 %, 95 % interval [45.5, 81.8]"
+    )
+    assert "…" not in text[: text.index("consistency")]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("short words only", 10, ["short words only"]),
+        ("a/b c/d", 3, ["a/b c/d"]),
+        ("runs/first/run.json", 12, ["runs/first/", "run.json"]),
+        ("model-of-eight-billion", 10, ["model-of-", "eight-", "billion"]),
+        ("x" * 7, 3, ["xxx", "xxx", "x"]),
+        ("模型/模型模型", 6, ["模型/", "模型模", "型"]),
+        ("ab", 0, ["a", "b"]),
+    ],
+)
+def test_break_places(text: str, width: int, lines: list[str]) -> None:
+    places = [0, *break_places(text, width), len(text)]
+    assert [text[a:b] for a, b in itertools.pairwise(places)] == lines
 
 
 @pytest.mark.parametrize("case", cases())

@@ -80,17 +80,7 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
                 for size, count in found.answers_per_sample.items()
             ),
         )
-    names: dict[str, Mapping[str, int]] = {
-        "labels": found.labels,
-        "classes": found.classes,
-        "models": found.models,
-        "categories": found.categories,
-        "languages": found.languages,
-        "fields": found.fields,
-    }
-    for name, counts in names.items():
-        if counts:
-            yield name, _counts(counts)
+    yield from _named(found)
     for annotator, counts in found.annotators.items():
         yield f"  {harmless(annotator)}", _counts(counts)
     if found.with_scores:
@@ -114,8 +104,34 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
         yield "judges", _counts(found.judges)
 
 
+def _named(found: Inspection) -> Iterator[tuple[str, str]]:
+    """Yield what is counted by name."""
+    names: dict[str, Mapping[str, int]] = {
+        "labels": found.labels,
+        "models": found.models,
+        "categories": found.categories,
+        "languages": found.languages,
+        "fields": found.fields,
+    }
+    for name, counts in names.items():
+        if counts:
+            yield name, _counts(counts)
+        if name == "labels" and found.classes:
+            yield "named labels", _classes(found.classes)
+
+
 def _counts(counts: Mapping[str, int]) -> str:
     shown = [f"{harmless(name)} {count:,}" for name, count in list(counts.items())[:SHOWN_NAMES]]
+    more = len(counts) - len(shown)
+    return ", ".join(shown) + (f", and {more:,} more" if more else "")
+
+
+def _classes(counts: Mapping[str, int]) -> str:
+    """Name labels that may be anything, numbers too, so that they are not taken for counts."""
+    shown = [
+        f"'{harmless(name)}' of {counted(count, 'sample')}"
+        for name, count in list(counts.items())[:SHOWN_NAMES]
+    ]
     more = len(counts) - len(shown)
     return ", ".join(shown) + (f", and {more:,} more" if more else "")
 

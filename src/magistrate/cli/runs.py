@@ -41,32 +41,39 @@ def list_runs(
     as_json: JsonOption = False,
 ) -> None:
     """List the runs in a folder, the latest last."""
+    from rich.console import Group, RenderableType
+    from rich.padding import Padding
     from rich.table import Table
-    from rich.text import Text
 
     from magistrate.report.text import harmless
+    from magistrate.report.wrap import NARROWEST, Fitting, Wrapped, slack
 
     terminal = Terminal(as_json)
     runs, unreadable = _find_runs(folder)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("run", overflow="fold")
-    table.add_column("judge", overflow="fold")
-    table.add_column("samples", justify="right")
-    table.add_column("judged", justify="right")
-    table.add_column("state")
-    table.add_column("updated")
+    table.add_column("run", overflow="fold", min_width=NARROWEST)
+    table.add_column("judge", overflow="fold", min_width=NARROWEST)
+    table.add_column("samples", justify="right", no_wrap=True)
+    table.add_column("judged", justify="right", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    table.add_column("updated", no_wrap=True)
+    lines: list[RenderableType] = []
     for run in runs:
         manifest = run.manifest
-        table.add_row(
-            Text(harmless(str(run.path))),
-            Text(harmless(manifest.judge.name)),
+        path, judge = harmless(str(run.path)), harmless(manifest.judge.name)
+        judged = f"{manifest.judged / manifest.readings:.0%}" if manifest.readings else ""
+        cells = (
             f"{manifest.samples:,}",
-            f"{manifest.judged / manifest.readings:.0%}" if manifest.readings else "",
+            judged,
             manifest.state,
             f"{manifest.updated.astimezone():%Y-%m-%d %H:%M}",
         )
+        table.add_row(Wrapped(path), Wrapped(judge), *cells)
+        said = f"{judge}: {cells[0]} samples, {judged} judged, {cells[2]}, {cells[3]}"
+        lines += [Wrapped(path), Padding(Wrapped(said), (0, 0, 0, 2))]
     if runs:
-        terminal.table(table)
+        spare = slack(str(run.path) for run in runs) + slack(r.manifest.judge.name for r in runs)
+        terminal.table(Fitting(table, Group(*lines), spare))
     else:
         terminal.note(f"no runs in {folder}; 'magistrate judge FILES' makes one")
     for message in unreadable:

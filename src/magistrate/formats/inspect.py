@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from statistics import median
 from typing import Any, Literal
 
@@ -230,7 +230,7 @@ def _result(reader: ItemReader, counts: _Counts) -> Inspection:
         judgments=counts.judgments,
         bad_count=reader.bad_count,
         bad=tuple(reader.bad),
-        notices=reader.notices,
+        notices=(*reader.notices, *_questions_alone(reader, counts)),
         labels=labels if any(counts.labels.values()) else {},
         annotators={
             name: {label: found[label] for label in order if found[label]}
@@ -251,6 +251,23 @@ def _result(reader: ItemReader, counts: _Counts) -> Inspection:
         duplicate_ids=reader.duplicate_ids,
         duplicate_texts=counts.duplicate_texts,
         fields=dict(sorted(counts.fields.items())),
+    )
+
+
+def _questions_alone(reader: ItemReader, counts: _Counts) -> Iterator[Notice]:
+    """Say what a file of questions is good for; nothing of other files."""
+    if counts.samples or counts.judgments or reader.rows == reader.bad_count:
+        return
+    if any(notice.kind == "no-question" for notice in reader.notices):
+        return  # answers that name their questions by id, which was told
+    files = " ".join(reader.paths)
+    yield Notice(
+        kind="questions-alone",
+        message=(
+            f"{files} holds questions without answers, so there is nothing to judge yet; give the "
+            f"files of the answers, and this one as --questions: "
+            f"magistrate inspect ANSWERS --questions {files}"
+        ),
     )
 
 

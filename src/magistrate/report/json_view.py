@@ -25,6 +25,8 @@ def summary_json(summary: RunSummary) -> Json:
         "state": summary.state,
         "inputs": list(summary.inputs),
         "samples": summary.samples,
+        "readings": summary.readings,
+        "repeated": summary.repeated,
         "bad_rows": summary.bad_rows,
         "decisions": dict(summary.decisions),
         "pending": summary.pending,

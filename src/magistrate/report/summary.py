@@ -21,6 +21,7 @@ from magistrate.metrics.intervals import Rate, proportion
 from magistrate.metrics.wins import ModelResult, WinCounter
 from magistrate.records import STATUSES, Decision, Judgment, Record, Sample, Status, Usage
 from magistrate.store.manifest import RunManifest
+from magistrate.store.run import plan_of
 
 _MOST_REASONS = 1_000
 """Distinct failure reasons that are counted apart; the rest are counted as 'other reasons'."""
@@ -73,6 +74,10 @@ class RunSummary(Record):
     inputs: tuple[str, ...]
     """Files that the samples came from."""
     samples: int
+    readings: int
+    """Judgments that the run makes: samples of equal text share theirs."""
+    repeated: int
+    """Samples with the text of an earlier one."""
     bad_rows: int
     """Rows of the input that could not be used."""
     decisions: dict[Status, int]
@@ -126,8 +131,10 @@ def evaluate(run: EvaluatedRun) -> RunSummary:
 
     wins, agreement = WinCounter(), AgreementCounter()
     statuses: Counter[Status] = Counter()
-    pending = truncated = 0
+    plan = plan_of(manifest)
+    pending = truncated = read_alone = 0
     for sample, decision in with_decisions(run.samples(), run.decisions()):
+        read_alone += plan.count(len(sample.answers))
         agreement.add(sample, decision)
         if decision is None:
             pending += 1
@@ -145,6 +152,9 @@ def evaluate(run: EvaluatedRun) -> RunSummary:
         state=manifest.state,
         inputs=tuple(file.name for file in manifest.inputs),
         samples=decided + pending,
+        readings=manifest.readings,
+        # Hashing all texts takes time; only a plan that is short of readings calls for it.
+        repeated=_repeated(run.samples()) if read_alone > manifest.readings else 0,
         bad_rows=manifest.bad_rows,
         decisions={status: statuses[status] for status in STATUSES},
         pending=pending,
@@ -186,6 +196,15 @@ def with_decisions(
         decision = next(waiting, None)
     if decision is not None:
         raise ValueError(f"a decision names row {decision.row}, out of sequence of {row + 1} rows")
+
+
+def _repeated(samples: Iterable[Sample]) -> int:
+    """Return how many samples have the text of an earlier one."""
+    seen: set[bytes] = set()
+    count = 0
+    for count, sample in enumerate(samples, 1):  # noqa: B007 (the last number is the count)
+        seen.add(bytes.fromhex(sample.text_id))
+    return count - len(seen)
 
 
 class _FailureCounter:

@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from magistrate.metrics.intervals import Rate
 from magistrate.report.text import counted, harmless, shortened, three_digits
+from magistrate.report.wrap import NARROWEST, Fitting, Wrapped, slack
 
 if TYPE_CHECKING:
     from magistrate.metrics.agreement import Compared
     from magistrate.metrics.consistency import Consistency
+    from magistrate.metrics.wins import ModelResult
     from magistrate.report.summary import RunSummary
 
 NOTHING = "–"
@@ -68,44 +71,48 @@ def rate_text(rate: Rate) -> str:
     return f"{percent(rate.value)} {interval(rate)}".rstrip()
 
 
-def _heading(summary: RunSummary) -> Text:
+def _heading(summary: RunSummary) -> Wrapped:
     names = ("standard input" if name == "-" else harmless(name) for name in summary.inputs)
     files = ", ".join(names) or "Python"
-    return Text.assemble(
-        (harmless(summary.judge), "bold"),
-        f" judged {summary.decisions['ok']:,} of {counted(summary.samples, 'sample')} from {files}",
+    return Wrapped(
+        Text.assemble(
+            (harmless(summary.judge), "bold"),
+            f" judged {summary.decisions['ok']:,} of {counted(summary.samples, 'sample')} from "
+            f"{files}",
+        )
     )
 
 
-def _models(summary: RunSummary) -> Table:
+def _models(summary: RunSummary) -> Fitting:
+    """Return the models' results: a row each, or a few lines each where a row is too wide."""
     compared = any(model.win_rate.n for model in summary.models)
     # Scores of pairs are a means to the verdict; alone they are the result.
-    scored = not compared
+    headers = (
+        ("wins", "ties", "losses", "win rate", "95 % interval")
+        if compared
+        else ("answers", "mean score", "95 % interval")
+    )
     table = _table()
-    table.add_column("model", overflow="fold", min_width=8)
-    headers = ["wins", "ties", "losses", "win rate", "95 % interval"] if compared else []
-    headers += ["answers", "mean score", "95 % interval"] if scored else []
+    table.add_column("model", overflow="fold", min_width=NARROWEST)
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
+    lines: list[RenderableType] = []
     for model in summary.models:
-        cells: list[str] = []
-        if compared:
-            rate = model.win_rate
-            cells += [f"{count:,}" for count in (model.wins, model.ties, model.losses)]
-            cells += [percent(rate.value), interval(rate)]
-        if scored:
-            score = model.mean_score
-            cells += (
-                [NOTHING] * 3
-                if score is None or score.value is None
-                else [
-                    f"{score.n:,}",
-                    f"{score.value:.2f}",
-                    interval(score, scale=1.0, decimals=2),
-                ]
-            )
-        table.add_row(Text(harmless(model.model)), *cells)
-    return table
+        name, cells = Wrapped(harmless(model.model)), _model_cells(model, compared=compared)
+        table.add_row(name, *cells)
+        said = zip(headers, cells, strict=True)
+        lines += [name, Padding(", ".join(f"{head} {cell}" for head, cell in said), (0, 0, 0, 2))]
+    return Fitting(table, Group(*lines), slack(harmless(m.model) for m in summary.models))
+
+
+def _model_cells(model: ModelResult, *, compared: bool) -> list[str]:
+    if compared:
+        counts = [f"{count:,}" for count in (model.wins, model.ties, model.losses)]
+        return [*counts, percent(model.win_rate.value), interval(model.win_rate)]
+    score = model.mean_score
+    if score is None or score.value is None:
+        return [NOTHING] * 3
+    return [f"{score.n:,}", f"{score.value:.2f}", interval(score, scale=1.0, decimals=2)]
 
 
 def facts_table(rows: Iterable[tuple[str, str]]) -> Table:
@@ -115,11 +122,20 @@ def facts_table(rows: Iterable[tuple[str, str]]) -> Table:
     table.add_column(no_wrap=True, overflow="ellipsis", max_width=_LONGEST_NAME, style="dim")
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(Text(name), Text(value))
+        table.add_row(Text(name), Wrapped(value))
     return table
 
 
 def _fact_rows(summary: RunSummary) -> Iterator[tuple[str, str]]:
+    if summary.repeated:
+        have = "has" if summary.repeated == 1 else "have"
+        yield (
+            "readings",
+            (
+                f"{summary.readings:,}: equal texts are read once, and "
+                f"{counted(summary.repeated, 'sample')} {have} the text of an earlier one"
+            ),
+        )
     yield from _consistency_rows(summary.consistency)
     if summary.flips is not None:
         yield "flips", f"{rate_text(summary.flips)} of {summary.flips.n:,} readings, when repeated"
