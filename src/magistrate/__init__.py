@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from magistrate.formats.reading import read_judgments as read_judgments
     from magistrate.formats.reading import read_samples as read_samples
     from magistrate.formats.writers import write_samples as write_samples
+    from magistrate.judging.judge import Judge as Judge
+    from magistrate.judging.resolve import load_judge as load_judge
     from magistrate.records import Answer as Answer
     from magistrate.records import Decision as Decision
     from magistrate.records import Gold as Gold
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
     from magistrate.records import Usage as Usage
     from magistrate.report.summary import RunSummary as RunSummary
     from magistrate.report.summary import evaluate as evaluate
+    from magistrate.store.asking import FollowUp as FollowUp
+    from magistrate.store.asking import ask as ask
+    from magistrate.store.batch import collect_batch as collect_batch
+    from magistrate.store.batch import emit_batch as emit_batch
+    from magistrate.store.dry import DryRun as DryRun
+    from magistrate.store.dry import dry_run as dry_run
     from magistrate.store.interrupt import RunInterrupted as RunInterrupted
     from magistrate.store.progress import Progress as Progress
     from magistrate.store.run import Run as Run
@@ -44,7 +52,10 @@ if TYPE_CHECKING:
 _HOME = {
     "Answer": "magistrate.records",
     "Decision": "magistrate.records",
+    "DryRun": "magistrate.store.dry",
+    "FollowUp": "magistrate.store.asking",
     "Gold": "magistrate.records",
+    "Judge": "magistrate.judging.judge",
     "JudgeSpec": "magistrate.records",
     "Judgment": "magistrate.records",
     "MagistrateError": "magistrate.errors",
@@ -57,9 +68,14 @@ _HOME = {
     "SampleReader": "magistrate.formats.reading",
     "Turn": "magistrate.records",
     "Usage": "magistrate.records",
+    "ask": "magistrate.store.asking",
+    "collect_batch": "magistrate.store.batch",
+    "dry_run": "magistrate.store.dry",
+    "emit_batch": "magistrate.store.batch",
     "evaluate": "magistrate.report.summary",
     "inspect_files": "magistrate.formats.inspect",
     "judge": "magistrate.store.running",
+    "load_judge": "magistrate.judging.resolve",
     "open_run": "magistrate.store.run",
     "read_judgments": "magistrate.formats.reading",
     "read_samples": "magistrate.formats.reading",

@@ -12,7 +12,6 @@ from pydantic import Field, ValidationError
 from magistrate.engines.table import open_engine
 from magistrate.errors import JudgeNotFoundError
 from magistrate.judging.judge import Judge, make_judge
-from magistrate.prompts.scorer import ScorerFamily
 from magistrate.records import Record
 
 JUDGE_FILE = "judge.toml"
@@ -72,6 +71,8 @@ def load_judge_folder(name: str, folder: Path, options: Mapping[str, str] | None
         EngineError: The weights are missing, damaged or cannot be run.
         FamilyError: The family section is wrong.
     """
+    from magistrate.prompts.scorer import ScorerFamily  # brings Jinja2: on use
+
     file = read_judge_file(folder)
     family = ScorerFamily.from_sections(file.name, file.family, file.verdict)
     return make_judge(name, family, open_engine(file.engine, str(folder), None, options))
