@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from magistrate.engines.table import ENGINES
 from magistrate.errors import EngineError, FamilyError, JudgeNotFoundError
 from magistrate.judging.folder import read_judge_file
 from magistrate.judging.resolve import find_judge_folder, list_judges, load_judge
@@ -40,7 +41,7 @@ def test_specs_differ_by_what_changes_an_answer_and_not_by_name() -> None:
     [
         ("minni", ["no judge 'minni'", "did you mean 'mini'", "ENGINE:MODEL"]),
         ("", ["no judge ''"]),
-        ("gpt:4", ["no judge 'gpt:4'", "encoder, scripted"]),
+        ("gpt:4", ["no judge 'gpt:4'", ", ".join(sorted(ENGINES))]),
         ("scripted:", ["no judge 'scripted:'"]),
     ],
 )
