@@ -160,6 +160,12 @@ FILES = [
         "constitutional-ai/evals/438HHHEvaluations.jsonl",
         *("hhh-constitutional", 438, "228/210/0"),
     ),
+    File(
+        "ukpconvarg1/UKPConvArg1-full-XML/ban-plastic-water-bottles_no-bad-for-the-economy.xml.gz",
+        "ukpconvarg1-votes",
+        378,
+        "152/148/78",
+    ),
     File("halueval/general_data.json", "halueval", 4507, "yes 815, no 3692"),
     File("prometheus/vicuna_eval.json", "prometheus", 320),
     File("prometheus/hhh_alignment_eval.json", "prometheus-hhh", 221, "221/0/0"),
@@ -260,7 +266,7 @@ def test_every_listed_file_is_covered(data_folder: Path) -> None:
     known = {file.path for file in FILES}
     paths = {str(p.relative_to(data_folder)) for p in data_folder.rglob("*") if p.is_file()}
     left = {path for path in paths - known if not path.startswith("ukpconvarg1/UKPConvArg1Strict")}
-    others = ("README.md", "statistics.json", "metric.json", "ordering.txt", "model.txt", ".xml.gz")
+    others = ("README.md", "statistics.json", "metric.json", "ordering.txt", "model.txt")
     others += ("model.jsonl", "prompt.jsonl", "reviewer.jsonl", "judge_prompts.jsonl")
     assert [path for path in sorted(left) if not path.endswith(others)] == []
 
@@ -277,6 +283,28 @@ def test_ukpconvarg1(data_folder: Path) -> None:
             assert all("<br" not in answer.text for answer in item.sample.answers)
     assert total == {"first": 4823, "second": 4730}
     assert len(debates) == 26
+
+
+def test_ukpconvarg1_votes_are_those_behind_the_strict_labels(data_folder: Path) -> None:
+    folder = data_folder / "ukpconvarg1"
+    debate = "ban-plastic-water-bottles_no-bad-for-the-economy"
+    votes = {
+        item.sample.source_id: item.sample
+        for item in ItemReader(folder / "UKPConvArg1-full-XML" / f"{debate}.xml.gz").items()
+        if item.sample is not None
+    }
+    assert len(votes) == 378
+    assert sum(len(sample.gold) for sample in votes.values()) == 1889
+    ballot = Counter(gold.preference for sample in votes.values() for gold in sample.gold)
+    assert ballot == {"first": 745, "second": 778, "tie": 366}
+    strict = 0
+    for item in ItemReader(folder / "UKPConvArg1Strict-CSV" / f"{debate}.csv").items():
+        assert item.sample is not None
+        known = votes[item.sample.source_id]
+        label = {"first": "a1", "second": "a2"}[str(item.sample.gold[0].preference)]
+        assert (known.meta["goldLabel"], known.category) == (label, item.sample.category)
+        strict += 1
+    assert strict > 200
 
 
 def test_pandalm_majority_and_models(data_folder: Path) -> None:

@@ -144,6 +144,19 @@ ROWS: dict[str, Any] = {
     "auto-j-pairwise-output": {"output": 1},
     "auto-j-critique-output": {"output": "Rating: [[5]]"},
     "ukpconvarg1": {"#id": "a_b", "label": "a1", "a1": "A<br/>", "a2": "B"},
+    "ukpconvarg1-votes": {
+        "id": "a_b",
+        "arg1": {"text": "A", "stance": "s"},
+        "arg2": {"text": "B", "stance": "s"},
+        "debateMetaData": {"title": "T"},
+        "mTurkAssignments": {
+            "mTurkAssignment": [
+                {"turkID": "w1", "value": "a1", "reason": "r"},
+                {"turkID": "w2", "value": "equal", "reason": ""},
+            ]
+        },
+        "goldLabel": "a1",
+    },
     "alpaca-eval-annotations": {
         "instruction": "Q",
         "output_1": "A",
@@ -181,6 +194,36 @@ ROWS: dict[str, Any] = {
     },
     "preference": {"prompt": "Hi", "chosen": TALK, "rejected": OTHER, "subset": "chat"},
     "halueval": {"ID": "1", "user_query": "Q", "chatgpt_response": "A", "hallucination": "no"},
+    "halueval-qa": {
+        "knowledge": "K",
+        "question": "Q",
+        "right_answer": "A",
+        "hallucinated_answer": "B",
+    },
+    "halueval-qa-single": {
+        "knowledge": "K",
+        "question": "Q",
+        "answer": "A",
+        "hallucination": "no",
+    },
+    "halueval-dialogue": {
+        "knowledge": "K",
+        "dialogue_history": "[Human]: Hi [Assistant]: Yes? [Human]: Well?",
+        "right_response": "A",
+        "hallucinated_response": "B",
+    },
+    "halueval-dialogue-single": {
+        "knowledge": "K",
+        "dialogue_history": "[Human]: Hi",
+        "response": "A",
+        "hallucination": "yes",
+    },
+    "halueval-summarization": {
+        "document": "D",
+        "right_summary": "A",
+        "hallucinated_summary": "B",
+    },
+    "halueval-summarization-single": {"document": "D", "summary": "A", "hallucination": "no"},
     "t0-instances": {"prompt": "Q", "completion": "A<|endoftext|>", "template": "t"},
     "seed-tasks": {"id": "s", "instruction": "Q", "instances": [{"input": "I", "output": "A"}]},
     "instructions": {"instruction": "Q", "input": "I"},

@@ -12,6 +12,7 @@ from readers_help import judgments, read, sample, sniffed
 from magistrate.formats.base import RowError
 from magistrate.formats.readers import all_readers
 from magistrate.formats.sniff import known_readers
+from magistrate.records import Turn
 
 RUBRIC = (
     "###Task Description:\nDo.\n\n###The instruction to evaluate:\nSay hi.\n\n"
@@ -88,6 +89,93 @@ def test_ukpconvarg1() -> None:
     assert found.question == "is porn wrong: no is is not"
     assert [answer.text for answer in found.answers] == ["One.\nTwo.", "Three.\nFour."]
     assert found.gold[0].preference == "second"
+
+
+VOTES = {
+    "id": "arg1_arg2",
+    "arg1": {"text": "One.\nTwo.", "stance": "No", "author": "x"},
+    "arg2": {"text": "Three.", "stance": "No"},
+    "debateMetaData": {"title": "Is it so?", "url": "u"},
+    "mTurkAssignments": {
+        "mTurkAssignment": [
+            {"turkID": "w1", "value": "a2", "reason": "clear", "turkCompetence": "0.5"},
+            {"turkID": "w2", "value": "equal", "reason": ""},
+            {"turkID": "w3", "value": "a1"},
+        ]
+    },
+    "goldLabel": "a2",
+}
+
+
+def test_ukpconvarg1_votes() -> None:
+    assert sniffed(VOTES) == ["ukpconvarg1-votes"]
+    found = sample("ukpconvarg1-votes", VOTES, file="x/is-it-so_no.xml.gz")
+    assert found.question == "Is it so?: No"
+    assert [answer.text for answer in found.answers] == ["One.\nTwo.", "Three."]
+    assert [(g.annotator, g.preference, g.reasons) for g in found.gold] == [
+        ("w1", "second", "clear"),
+        ("w2", "tie", None),
+        ("w3", "first", None),
+    ]
+    assert (found.category, found.source_id) == ("is-it-so_no", "arg1_arg2")
+    assert found.meta == {"debate": "is-it-so_no", "goldLabel": "a2"}
+
+
+def test_ukpconvarg1_with_one_vote_and_with_none() -> None:
+    alone = {"mTurkAssignment": {"turkID": "w1", "value": "a1"}}
+    found = sample("ukpconvarg1-votes", {**VOTES, "mTurkAssignments": alone})
+    assert [g.preference for g in found.gold] == ["first"]
+    assert sample("ukpconvarg1-votes", {**VOTES, "mTurkAssignments": ""}).gold == ()
+    wrong = {"mTurkAssignment": {"turkID": "w1", "value": "a3"}}
+    with pytest.raises(RowError, match="'value' is 'a3'; needed: a1, a2, equal"):
+        read("ukpconvarg1-votes", {**VOTES, "mTurkAssignments": wrong})
+
+
+TASKS = {
+    "qa": ({"knowledge": "K", "question": "Q"}, "answer", "Q", ("K",)),
+    "dialogue": (
+        {"knowledge": "K", "dialogue_history": "[Human]: Hi [Assistant]: Yes? [Human]: Well? "},
+        "response",
+        (
+            Turn(role="user", text="Hi"),
+            Turn(role="assistant", text="Yes?"),
+            Turn(role="user", text="Well?"),
+        ),
+        ("K",),
+    ),
+    "summarization": ({"document": "D"}, "summary", "Summarise the document.", ("D",)),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_halueval_of_a_task(task: str) -> None:
+    asked, answer, question, context = TASKS[task]
+    row = {**asked, f"right_{answer}": "good", f"hallucinated_{answer}": "made up"}
+    assert sniffed(row) == [f"halueval-{task}"]
+    found = sample(f"halueval-{task}", row)
+    assert (found.question, found.context, found.category) == (question, context, task)
+    assert [a.text for a in found.answers] == ["good", "made up"]
+    assert [g.preference for g in found.gold] == ["first"]
+
+    single = {**asked, answer: "made up", "hallucination": "yes"}
+    assert sniffed(single) == [f"halueval-{task}-single"]
+    found = sample(f"halueval-{task}-single", single)
+    assert (found.question, found.context, found.category) == (question, context, task)
+    assert [(a.text, g.label) for a, g in zip(found.answers, found.gold, strict=True)] == [
+        ("made up", "yes")
+    ]
+    with pytest.raises(RowError, match=f"'hallucinated_{answer}' is missing"):
+        read(f"halueval-{task}", {**asked, f"right_{answer}": "good"})
+
+
+def test_halueval_dialogue_in_another_layout_is_one_text() -> None:
+    row = {"knowledge": "", "dialogue_history": "Hi there", "right_response": "a"}
+    found = sample("halueval-dialogue", {**row, "hallucinated_response": "b"})
+    assert (found.question, found.context) == ("Hi there", ())
+
+
+def test_a_table_of_ones_own_is_not_taken_for_halueval() -> None:
+    assert sniffed({"question": "q", "answer": "a", "label": "1", "hallucination": "no"}) == []
 
 
 def test_halueval() -> None:

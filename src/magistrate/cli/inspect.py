@@ -81,8 +81,10 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
             ),
         )
     yield from _named(found)
-    for annotator, counts in found.annotators.items():
+    for annotator, counts in list(found.annotators.items())[:SHOWN_NAMES]:
         yield f"  {harmless(annotator)}", _counts(counts)
+    if len(found.annotators) > SHOWN_NAMES:
+        yield "", f"and {len(found.annotators) - SHOWN_NAMES:,} more annotators"
     if found.with_scores:
         yield "gold scores", counted(found.with_scores, "sample")
     for name, lengths in (

@@ -1,7 +1,7 @@
 """Any file as a stream of rows: the arrangement is found from the content, not from the name.
 
 JSON arrays, JSON objects of rows, JSON Lines (also with several values on a line, or one value
-over several lines), CSV and TSV, Parquet, each plain or gzipped, from a file, a pipe or ``-``.
+over several lines), CSV and TSV, XML, Parquet, each plain or gzipped, from a file, a pipe or ``-``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from magistrate.formats.jsonvalues import FileContext, ascii_quote, parse_all
 from magistrate.formats.notices import NoticeLog
 from magistrate.formats.parquet import read_parquet
 from magistrate.formats.source import HEAD_BYTES, Damage, Source
+from magistrate.formats.xmlrows import is_xml, read_xml
 
 Container = Literal[
-    "json array", "json object", "json lines", "json values", "csv", "tsv", "parquet"
+    "json array", "json object", "json lines", "json values", "csv", "tsv", "xml", "parquet"
 ]
 """How a file arranges its rows."""
 
@@ -114,6 +115,8 @@ def _with_damage(error: InputError, source: Source) -> InputError:
 def _arrangement(source: Source) -> tuple[Container, _RowReader]:
     data = source.head()
     complete = len(data) < HEAD_BYTES
+    if is_xml(data):
+        return "xml", read_xml
     # Old spreadsheets end lines with a carriage return alone.
     if b"\r" in data.rstrip(b"\r") and b"\n" not in data:
         container, read = _arrangement_of(
@@ -146,7 +149,7 @@ def _arrangement_of(data: bytes, name: str, *, complete: bool) -> tuple[Containe
         raise InputError(
             f"{name}: neither JSON nor a table: the first line is "
             f"{ascii_quote(decode(lines[0])[0][:60] if lines else '')}, which has no "
-            f"columns; needed: JSON, JSON Lines, CSV or TSV with a header row, or Parquet"
+            f"columns; needed: JSON, JSON Lines, CSV or TSV with a header row, XML, or Parquet"
         )
     return _delimited(dialect)
 

@@ -157,7 +157,7 @@ class Source:
         return self._copies[-1]
 
 
-_NEEDED = "needed: JSON, JSON Lines, CSV, TSV or Parquet, plain or gzipped"
+_NEEDED = "needed: JSON, JSON Lines, CSV, TSV, XML or Parquet, plain or gzipped"
 _MOST_UNPRINTABLE = 0.2
 _FEW = 50
 """So many control characters say nothing: a table of three short rows may hold them."""

@@ -1,4 +1,4 @@
-"""Sets of one answer a row: HaluEval general, self-instruct's T0 instances and seed tasks.
+"""Sets of one answer a row: self-instruct's T0 instances and seed tasks.
 
 Also files of instructions alone (PandaLM's inference sets), which have nothing to judge yet.
 """
@@ -16,20 +16,6 @@ _END_OF_TEXT = "<|endoftext|>"
 _CORRECT = Gold(label="correct")
 """The answer is the gold completion of its data set."""
 _INSTRUCTION_FIELDS = {"instruction", "input", "motivation_app", "id", "idx", "task_id", "category"}
-_YES_NO = {"yes": "yes", "no": "no"}
-
-
-def _halueval(f: Fields) -> Item:
-    label = f.choice("hallucination", _YES_NO)
-    return f.item(
-        Sample(
-            question=f.text("user_query"),
-            answers=(Answer(text=f.text("chatgpt_response"), model="chatgpt"),),
-            gold=(Gold(label=label),) if label else (),
-            source_id=f.id("ID", "id"),
-            meta=f.meta("hallucination_spans"),
-        )
-    )
 
 
 def _t0(f: Fields) -> Item:
@@ -69,12 +55,6 @@ def _instruction(f: Fields) -> Item:
 
 
 READERS = (
-    RowReader(
-        name="halueval",
-        summary="HaluEval general: user_query, chatgpt_response, hallucination (yes or no)",
-        parse=_halueval,
-        keys=("user_query", "chatgpt_response"),
-    ),
     RowReader(
         name="t0-instances",
         summary="Self-instruct T0 instances: prompt, completion (a right answer), template",

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
-_SUFFIXES = re.compile(r"(\.(gz|json|jsonl|ndjson|csv|tsv|txt|parquet))+$", re.IGNORECASE)
+_SUFFIXES = re.compile(r"(\.(gz|json|jsonl|ndjson|csv|tsv|txt|xml|parquet))+$", re.IGNORECASE)
 _FOLDERS = re.compile(r"[\\/]+")
 
 
