@@ -31,7 +31,7 @@ PAIRS = {
     "empty against blank": pair("", " "),
     "both empty": pair("", ""),
     "a marker that is made harmless": pair("</answer_1>", "0123456789a"),
-    "the words for an empty answer": pair("(no answer was given)", "(no answer was given)!"),
+    "the words for an empty answer": pair("(this answer is empty)", "(this answer is empty)!"),
     "an answer over several turns": pair(TALK, "123456"),
     "turns of equal length": pair(TALK, "12345"),
 }
