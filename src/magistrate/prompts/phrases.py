@@ -44,6 +44,7 @@ class Phrase:
         words: str,
         first_words: str,
         stems: tuple[str, ...],
+        ends_in_sentence: bool = False,
     ) -> None:
         """Compile what announces the verdict.
 
@@ -56,6 +57,7 @@ class Phrase:
             first_words: Further ones, that do so only where the verdict stands first.
             stems: Lower-case text of which ``words`` always has some: lines without it, and these
                 are most, are passed over quickly.
+            ends_in_sentence: Whether the last sentence of the last line may be the verdict too.
         """
         self.read = read
         self.frames = tuple(frame for frame in frames if frame != VERDICT)
@@ -63,6 +65,7 @@ class Phrase:
         self.place = place
         self.due = due
         self.stems = stems
+        self.ends_in_sentence = ends_in_sentence
         self.announces = _announcement(words)
         self.announces_first = _announcement(f"{words}|{first_words}")
 
@@ -169,14 +172,19 @@ def _framed_at_start(framed: Framed, phrase: Phrase) -> _Seen:
 
 def _at_end(line: str, phrase: Phrase, *, is_last: bool) -> _Seen | None:
     """Return the verdict that a line ends with."""
-    for frame in phrase.frames:
-        found = find_framed(line, frame)
-        seen = _framed_at_end(line, found, phrase) if found else None
-        if seen is not None:
-            return seen
-    if not phrase.may_stand_alone:
-        return None
-    return _labelled_at_end(line, phrase) or (_whole_line(line, phrase) if is_last else None)
+    seen = [
+        _framed_at_end(line, found, phrase)
+        for frame in phrase.frames
+        if (found := find_framed(line, frame))
+    ]
+    if phrase.may_stand_alone:
+        seen.append(_labelled_at_end(line, phrase))
+        if is_last and not any(seen):
+            seen.append(_whole_line(line, phrase))
+    known = [each for each in seen if each is not None]
+    # What one frame takes for nonsense may be plain in another: "Therefore, the order is: A > B".
+    good = [each for each in known if isinstance(each.outcome, Found)]
+    return next(iter(good or known), None)
 
 
 def _framed_at_end(line: str, found: Sequence[Framed], phrase: Phrase) -> _Seen | None:
@@ -222,12 +230,17 @@ def _labelled_at_end(line: str, phrase: Phrase) -> _Seen | None:
 
 
 def _whole_line(line: str, phrase: Phrase) -> _Seen | None:
-    body = phrase.read(line, False)
-    if isinstance(body, Failure):
-        return _Seen(body, complete=False)
-    if body is None or not SENTENCE_END.match(body.rest):
-        return None
-    return _Seen(Found(body.value), complete=False)
+    """Return a verdict that is all of the reply's last line."""
+    starts = [0]
+    if phrase.ends_in_sentence:
+        starts += [found.end() for found in _SENTENCE_START.finditer(line)][-1:]
+    for start in reversed(starts):
+        body = phrase.read(line[start:], False)
+        if isinstance(body, Failure):
+            return _Seen(body, complete=False)
+        if body is not None and SENTENCE_END.match(body.rest):
+            return _Seen(Found(body.value, line[:start]), complete=False)
+    return None
 
 
 def _announcement(words: str) -> re.Pattern[str]:
@@ -245,8 +258,14 @@ def _without_last_sentence(text: str) -> str:
 
 def _only_announces(line: str, phrase: Phrase) -> bool:
     """Whether a line ends where its verdict should begin."""
-    if phrase.may_stand_alone and is_heading(line):
-        return True
+    if phrase.may_stand_alone:
+        if is_heading(line):
+            return True
+        text = line.strip(" \t\r\n*_`")
+        if text.endswith((":", "：")):
+            tail = text[len(_without_last_sentence(text)) :]
+            if phrase.announces.fullmatch(fold_line(tail)):
+                return True
     # Only a frame without an end can be left open; it then ends the line.
     return any(
         not found.body.strip(" *_`\"'\r\n")

@@ -26,6 +26,7 @@ WORDS = r"ranking|ranks?|order(?:ing)?(?:\s+of\s+\w+)?|verdict|排名|排序"
 STEMS = ("rank", "order", "verdict", "排名", "排序")
 FIRST_WORDS = r"answer|result|答案|结果"
 _BETTER = r"\s*(?:>{1,3}|≻|»)\s*"
+_WORSE = r"\s*<{1,3}\s*"
 _EQUAL = r"\s*(?:={1,2}|~|≈)\s*"
 _AFTER = r"\s*(?:,|;|、|\band\b|\bthen\b)\s*"
 _MAYBE_NUMBERED = re.compile(r"\W*[0-9]{1,2}\W")
@@ -69,7 +70,7 @@ class _Chain:
         self._names = names
         self._labels = _labels(names)
         name = self._labels.pattern
-        joint = rf"(?:{_BETTER}|{_EQUAL}|{_AFTER})"
+        joint = rf"(?:{_BETTER}|{_WORSE}|{_EQUAL}|{_AFTER})"
         self._steps = re.compile(rf"{name}(?:{joint}{name})*", re.IGNORECASE)
         self._name = re.compile(name, re.IGNORECASE)
 
@@ -80,22 +81,34 @@ class _Chain:
         if found is None:
             return None
         names = list(self._name.finditer(found[0]))
-        joints = [found[0][one.end() : two.start()].strip() for one, two in pairwise(names)]
-        by_comma = [
-            joint not in ("≻", "»", "~", "≈") and joint[:1] not in "<>=" for joint in joints
-        ]
-        if len(names) < 2 or (any(by_comma) and not (announced and all(by_comma))):
+        joints = [_joint(found[0][one.end() : two.start()].strip()) for one, two in pairwise(names)]
+        kinds = set(joints)
+        if len(names) < 2 or {"better", "worse"} <= kinds or ("after" in kinds and not announced):
             return None
+        if "after" in kinds and len(kinds) > 1:
+            return None
+        if "worse" in kinds:
+            names.reverse()
+            joints.reverse()
         ranks: list[tuple[int, int]] = []
         rank = 1
         for above, name in enumerate(names):
-            if above and joints[above - 1][:1] not in ("=", "~", "≈"):
+            if above and joints[above - 1] != "equal":
                 rank = above + 1
             ranks.append((self._labels.value_of(name[0]), rank))
         outcome = _checked(ranks, RankingRules(self._names), found[0])
         if isinstance(outcome, Failure):
             return outcome
         return Body(outcome.value, plain[found.end() :].strip())
+
+
+def _joint(sign: str) -> str:
+    """Return what a sign between two names means."""
+    if sign[0] in "=~≈":
+        return "equal"
+    if sign[0] in ">≻»":
+        return "better"
+    return "worse" if sign[0] == "<" else "after"
 
 
 def _listed(lines: Sequence[str], rules: RankingRules, *, is_cut: bool) -> Found | Failure | None:
@@ -215,6 +228,7 @@ def _phrase(rules: RankingRules) -> Phrase:
         words=WORDS,
         first_words=FIRST_WORDS,
         stems=STEMS,
+        ends_in_sentence=True,
     )
 
 
