@@ -133,6 +133,7 @@ def test_another_process_that_writes_costs_an_answer_and_no_run(
         other = sqlite3.connect(path)
         other.execute("BEGIN EXCLUSIVE")
         cache.keep([("a", FULL)])
+        assert cache.find(["a"]) == {}
         other.rollback()
         other.close()
         cache.keep([("b", FULL)])

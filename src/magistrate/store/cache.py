@@ -37,6 +37,7 @@ _KEEP_SHARE = 0.9
 _PATIENCE_SECONDS = 10.0
 _SECONDS_BETWEEN_TOUCHES = 3600
 """A use is noted at most so often: noting each would turn every reading into a writing."""
+_SECONDS_BETWEEN_WRITES = 0.25
 _ROWS_AT_ONCE = 500
 
 _SCHEMA = (
@@ -90,6 +91,8 @@ class SqliteCache:
         """Answers taken from it so far."""
         self._limit = limit
         self._on_notice = on_notice
+        self._rows: list[tuple[str, bytes, int]] = []
+        self._flushed_at = 0.0
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
         self._is_given_up = False
@@ -97,20 +100,33 @@ class SqliteCache:
 
     def find(self, keys: Sequence[str]) -> Mapping[str, Completion]:
         """Return what is kept under these keys."""
+        self._flush()
         return self._safely(lambda: self._find(keys)) or {}
 
     def keep(self, items: Iterable[tuple[str, Completion]]) -> None:
-        """Keep completions under their keys; those with what JSON cannot hold are left out."""
-        rows = []
-        now = int(time.time())
+        """Keep completions under their keys; those with what JSON cannot hold are left out.
+
+        They are in the file a moment later: a transaction for each would cost more than reading it.
+        """
+        now = time.time()
         for key, completion in items:
             with suppress(TypeError):
-                rows.append((key, to_json(completion), now))
+                self._rows.append((key, to_json(completion), int(now)))
+        if now - self._flushed_at >= _SECONDS_BETWEEN_WRITES:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what is left and close the file. Calling it twice is harmless."""
+        self._flush()
+        self._disconnect()
+
+    def _flush(self) -> None:
+        rows, self._rows = self._rows, []
+        self._flushed_at = time.time()
         if rows:
             self._safely(lambda: self._keep(rows))
 
-    def close(self) -> None:
-        """Close the file. Calling it twice is harmless."""
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error):
@@ -202,7 +218,7 @@ class SqliteCache:
 
     def _move_aside(self, error: sqlite3.Error) -> None:
         """Move a damaged file aside, unless another process has done so already."""
-        self.close()
+        self._disconnect()
         with suppress(OSError):
             if self.path.stat().st_ino != self._inode:
                 return
@@ -217,7 +233,7 @@ class SqliteCache:
             )
 
     def _give_up(self, error: Exception) -> None:
-        self.close()
+        self._disconnect()
         self._is_given_up = True
         self._tell(f"the response cache {self.path} cannot be used ({error}); going on without it")
 
