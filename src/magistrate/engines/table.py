@@ -16,6 +16,10 @@ ENGINES: dict[str, tuple[str, str]] = {
         "magistrate.engines.encoder:open_engine",
         "judge folders with a scoring head, on ONNX Runtime; no torch",
     ),
+    "openai": (
+        "magistrate.engines.api.engine:open_engine",
+        "any server that speaks OpenAI's protocol: providers, vLLM, llama.cpp",
+    ),
     "scripted": (
         "magistrate.engines.scripted:open_engine",
         "replies by a fixed rule; for tests, documentation and baselines",

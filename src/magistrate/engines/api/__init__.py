@@ -1,0 +1,1 @@
+"""Judges behind a server: anything that speaks the chat completions protocol of OpenAI."""
