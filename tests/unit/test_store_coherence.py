@@ -37,6 +37,9 @@ SOUND = {
     "probabilities outweigh expected scores": judgment(
         preference="first", probabilities=shares(0.5, 0.1, 0.4), scores=(5.9, 6.1)
     ),
+    "approximate probabilities say no more than a guess": judgment(
+        preference="first", probabilities=shares(0.3, 0.2, 0.5), approximate=True, scores=(8, 7)
+    ),
     "one answer": judgment(1, scores=(4,)),
     "ranks": judgment(3, ranking=(2, 1, 3)),
     "ranks and scores": judgment(3, ranking=(2, 1, 2), scores=(5, 9, 5)),
@@ -66,6 +69,12 @@ UNSOUND = {
     "no tie": (
         judgment(preference="tie", probabilities=shares(0.5, 0.2, 0.3)),
         "preference is tie, and the likeliest by its probabilities first (0.5, 0.2, 0.3)",
+    ),
+    "the worse score, whatever approximate probabilities say": (
+        judgment(
+            preference="first", probabilities=shares(0.5, 0, 0.5), approximate=True, scores=(5, 8)
+        ),
+        "preference is first, and by its scores 5 and 8 it is second",
     ),
     "no preference": (
         judgment(probabilities=shares(0.5, 0.2, 0.3)),

@@ -43,6 +43,8 @@ def judgment_of(judge: Judge, asked: Asked) -> Judgment:
         probabilities=probabilities_in_own_order(verdict.probabilities, order)
         if verdict.probabilities
         else None,
+        approximate=verdict.approximate,
+        mass=verdict.mass,
         reasons=verdict.reasons,
         raw="\n\n".join(texts) if texts else None,
         error=verdict.error,

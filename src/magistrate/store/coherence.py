@@ -2,7 +2,7 @@
 
 How a judge turns scores into an outcome is its own matter, but these hold for all judges:
 
-* of a pair the outcome is the likeliest one, where the judgment holds probabilities;
+* of a pair the outcome is the likeliest one, where the judgment holds exact probabilities;
 * else the better scored answer wins, or the two tie, and equal scores tie;
 * of three answers and more the better rank has the better score, and equal scores share a rank;
 * the gap of scores up to which answers tie is one and the same in a whole run.
@@ -53,7 +53,7 @@ def _pair_contradictions(judgment: Judgment) -> Iterator[str]:
         if shares is not None or scores is not None:
             yield "there is no preference, and yet what it is made from"
         return
-    if shares is not None:
+    if shares is not None and not judgment.approximate:
         if said not in _likeliest(shares):
             yield f"preference is {said}, and the likeliest by its probabilities {_named(shares)}"
     elif scores is not None and len(scores) == 2:
@@ -105,7 +105,8 @@ class TieGap:
     def add(self, judgment: Judgment, line: int) -> str | None:
         """Take in a judgment; return in words how it contradicts an earlier line, or None."""
         scores = judgment.scores
-        if judgment.status != "ok" or judgment.probabilities is not None or scores is None:
+        exact = judgment.probabilities is not None and not judgment.approximate
+        if judgment.status != "ok" or exact or scores is None:
             return None
         if judgment.preference is None or len(scores) != 2:
             return None
