@@ -52,7 +52,7 @@ class WordEngine:
 
     @property
     def info(self) -> EngineInfo:
-        return EngineInfo(engine="words", model="w", **self.values)
+        return EngineInfo(**{"engine": "words", "model": "w", "keeps_answers": False} | self.values)
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
