@@ -62,7 +62,7 @@ step "$out/first/about.json" start.py --base "$out/base" --onnx "$out/first.onnx
   --tokens 1014024 --out "$out/first"
 step "$out/$variant-trained/about.json" train.py --base "$out/base" --groups "${groups[@]}" \
   --start "$out/first" --out "$out/$variant-trained" --seed $((seed + 1)) --compile \
-  --tokens 7.5e5 --rate 2e-4 --warm 0.05 --cool 0.5 --threads 1
+  --tokens 6e5 --rate 2e-4 --warm 0.05 --cool 0.5
 
 judge=$out/$variant
 step "$judge/judge.toml" export.py --base "$out/base" --judge "$out/$variant-trained" \
@@ -70,7 +70,7 @@ step "$judge/judge.toml" export.py --base "$out/base" --judge "$out/$variant-tra
 step "$out/$variant.calibration.json" calibrate.py --folder "$judge" --groups "${groups[@]}" \
   --out "$out/$variant.calibration.json"
 step "$out/$variant.measured.json" measure.py --data "$data" --folder "$judge" \
-  --out "$out/$variant.measured.json"
+  --most Auto-J=150 JudgeBench=150 --out "$out/$variant.measured.json"
 "$venv/bin/python" $here/card.py --folder "$judge" --build "$out" --name "$variant" \
   --words $here/card.md.in
 echo "The judge is in $judge; try: magistrate judge FILE --judge $judge"

@@ -15,7 +15,6 @@ from measuring import markdown
 
 SOURCES = {
     "ukp": ("UKPConvArg1, which of two arguments convinces more", "CC BY 4.0", "crowd workers"),
-    "hh": ("hh-rlhf harmless-base (part of its test file)", "MIT", "crowd workers"),
     "fastchat": ("FastChat Vicuna-bench reviews", "Apache-2.0", "GPT-4"),
     "prometheus": ("Prometheus grades of Vicuna-bench answers", "Apache-2.0", "GPT-4"),
     "errors": ("Judgement-bias answers with factual errors put in", "Apache-2.0", "made"),
@@ -24,6 +23,15 @@ SOURCES = {
     "seed_tasks": ("Self-instruct seed tasks, against the same", "Apache-2.0", "made"),
     "alpaca": ("AlpacaEval annotations", "CC BY-NC 4.0", "GPT-4"),
 }
+
+
+FIRST_STAGE = 1_014_024
+"""Tokens that the first version was trained on."""
+
+
+def shown(value: object) -> str:
+    """Whole numbers with separators, everything else as it is."""
+    return f"{value:,}" if isinstance(value, int) and value > 9999 else str(value)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -93,7 +101,8 @@ def main() -> None:
         "LEAKS": leak_table(counts["leaks"], names),
         "DEVELOPMENT": development_table(calibration["development"]),
         "MEGABYTES": f"{megabytes:.0f}",
-        **{key.upper(): str(value) for key, value in (file["made"] | file["verdict"]).items()},
+        "STAGE": f"{file['made']['tokens'] - FIRST_STAGE:,}",
+        **{key.upper(): shown(value) for key, value in (file["made"] | file["verdict"]).items()},
     }
     text = args.words.read_text(encoding="utf-8")
     for key, value in values.items():

@@ -106,14 +106,15 @@ def main() -> None:
     parser.add_argument("--base", type=Path)
     parser.add_argument("--slope", type=float, default=0.0, help="length coefficient")
     parser.add_argument("--keep", type=Path, help="raw scores are kept here (.npz)")
-    parser.add_argument("--most", type=int, help="pairs of a set; all unless given")
+    parser.add_argument("--most", nargs="*", default=[], help="SET=N: pairs of it; else all")
     parser.add_argument("--sets", nargs="*", help="only these; the mean needs its columns")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     begun = time.time()
+    most = {name: int(count) for name, count in (pair.split("=") for pair in args.most)}
     raw = raw_scorer(args.folder) if args.folder else torch_scorer(args.base, args.judge)
     slope = length_coefficient(args.folder) if args.folder else args.slope
-    table = measure(args.data, with_length(kept(raw, args.keep), slope), args.sets, args.most)
+    table = measure(args.data, with_length(kept(raw, args.keep), slope), args.sets, most)
     args.out.write_text(json.dumps(table, indent=1), encoding="utf-8")
     print(markdown(table))
     print(f"{time.time() - begun:.0f} s")

@@ -119,7 +119,7 @@ def measure_set(pairs: list[Pair], scorer: Scorer) -> dict[str, float]:
 
 
 def measure(
-    data: Path, scorer: Scorer, only: list[str] | None = None, most: int | None = None
+    data: Path, scorer: Scorer, only: list[str] | None = None, most: dict[str, int] | None = None
 ) -> dict[str, dict[str, float]]:
     """Measure every set, or only some; the row ``mean`` holds the mean of the five columns.
 
@@ -127,10 +127,10 @@ def measure(
         data: The data folder.
         scorer: Scores (question, answer) readings.
         only: Names of sets; all when None.
-        most: Draw so many pairs of a larger set, always the same ones; all when None.
+        most: By name of a set: draw so many of its pairs, always the same ones; else all are read.
     """
     table = {
-        name: measure_set(drawn(pairs, most), scorer)
+        name: measure_set(drawn(pairs, (most or {}).get(name)), scorer)
         for name, pairs in load_measuring(data).items()
         if only is None or name in only
     }
