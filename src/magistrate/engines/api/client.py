@@ -85,8 +85,8 @@ class Client:
                 body = await _read(response)
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 status = response.status
-        except aiohttp.ClientSSLError as error:
-            raise Fatal(Problem(0, f"no secure connection ({_words(error)})")) from None
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise Fatal(Problem(0, f"its certificate is not valid ({_words(error)})")) from None
         except (aiohttp.InvalidURL, aiohttp.ClientHttpProxyError) as error:
             raise Fatal(Problem(0, _words(error))) from None
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:

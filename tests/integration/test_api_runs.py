@@ -1,0 +1,137 @@
+"""Whole runs with a judge behind a server: stopped, gone on with, and no key anywhere."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from api_faults import Answer, Asked, FaultServer, error, said
+
+import magistrate as mg
+from magistrate.engines.api import waiting
+from magistrate.errors import CostLimitError, EngineError
+from magistrate.records import Answer as SampleAnswer
+from magistrate.records import Sample
+
+KEY = "sk-test-0123456789abcdefghijKLMNOP"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(waiting, "FIRST_WAIT", 0.01)
+    monkeypatch.setenv("MAGISTRATE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def samples(count: int) -> list[Sample]:
+    return [
+        Sample(
+            question=f"What is {i}?",
+            answers=(SampleAnswer(text="a number", model="x"), SampleAnswer(text="no", model="y")),
+        )
+        for i in range(count)
+    ]
+
+
+def verdict(asked: Asked) -> Answer:
+    return said("8 5\nThe first is better.")
+
+
+def files_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
+    def stops_at_30(asked: Asked) -> Answer:
+        if asked.number >= 30:
+            return error(429, "You exceeded your current quota", code="insufficient_quota")
+        if asked.attempt == 1 and asked.number % 7 == 0:
+            return error(500, "once")
+        return verdict(asked)
+
+    out = tmp_path / "run"
+    with FaultServer(stops_at_30) as server:
+        judge = f"openai:m@{server.url}#pair"
+        with pytest.raises(EngineError, match="exceeded your current quota"):
+            mg.judge(samples(40), judge, out)
+        before = Counter(server.attempts)
+        answered = {asked.prompt for asked in server.asked[:30]}
+        server.script = verdict
+        server.asked.clear()
+        run = mg.judge(samples(40), judge, out)
+    assert mg.evaluate(run).decisions["ok"] == 40
+    judgments = [json.loads(line) for line in (out / "judgments.jsonl").read_bytes().splitlines()]
+    assert len({judgment["key"] for judgment in judgments if judgment["status"] == "ok"}) == 80
+    assert len([judgment for judgment in judgments if judgment["status"] == "ok"]) == 80
+    again = {asked.prompt for asked in server.asked}
+    assert len(server.asked) == len(again)
+    assert len(again & answered) <= 5  # those whose first try had failed at the stop
+    assert len(before) <= 30 + 16
+
+
+def test_a_limit_of_costs_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+    options = {"price": "0,1000000", "max_concurrency": "2"}
+    out = tmp_path / "run"
+    with FaultServer(verdict) as server:
+        judge = f"openai:m@{server.url}#pair"
+        # A reply of at most 512 tokens may cost 512 dollars; one of 2 does cost 2.
+        with pytest.raises(CostLimitError, match="max_cost"):
+            mg.judge(samples(40), judge, out, engine_options={**options, "max_cost": "550"})
+        paid = len(server.asked)
+        assert 0 < paid <= (550 - 512) / 2 + 1
+        run = mg.judge(samples(40), judge, out, engine_options=options)
+        assert len(server.asked) == 80
+    assert mg.evaluate(run).decisions["ok"] == 40
+
+
+def test_the_key_is_in_no_file_no_record_no_log_and_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def leaks(asked: Asked) -> Answer:
+        assert asked.headers["authorization"] == f"Bearer {KEY}"
+        if asked.number % 3 == 1:
+            return error(400, f"you sent Bearer {KEY} and sk-test-01****MNOP")
+        if asked.number % 3 == 2 and asked.attempt == 1:
+            return error(500, f"key {KEY} broke it")
+        return verdict(asked)
+
+    caplog.set_level(logging.DEBUG)
+    out = tmp_path / "run"
+    with FaultServer(leaks) as server:
+        judge = f"openai:m@{server.url}#pair"
+        run = mg.judge(samples(12), judge, out)
+        text = str(mg.evaluate(run)) + repr(run)
+        server.script = lambda _: error(401, f"Incorrect API key provided: {KEY}")
+        with pytest.raises(EngineError) as caught:
+            mg.judge(samples(13), judge, out)
+        seen = repr(caught.value) + repr(caught.traceback) + text
+        command = [sys.executable, "-m", "magistrate", "judge", str(tmp_path / "in.jsonl")]
+        lines = (json.dumps({"question": "q", "answers": ["a", "b"]}) for _ in range(2))
+        (tmp_path / "in.jsonl").write_text("\n".join(lines))
+        done = subprocess.run(
+            [*command, "--judge", judge, "--out", str(tmp_path / "cli")],
+            capture_output=True,
+            env={**os.environ, "PYTHONASYNCIODEBUG": "1"},
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == EngineError.exit_code, done.stderr
+    assert b"HTTP 401" in done.stderr
+    seen += "".join(capfd.readouterr()) + caplog.text
+    everything = files_of(tmp_path) + done.stdout + done.stderr + seen.encode()
+    assert b"[key]" in everything
+    for part in (KEY, KEY[3:20], "01****MNOP"):
+        assert part.encode() not in everything
+
+
+def test_scores_alone_are_asked_for_with_log_probabilities(tmp_path: Path) -> None:
+    with FaultServer(verdict) as server:
+        mg.judge(samples(2), f"openai:m@{server.url}#pair", tmp_path / "run", mode="score")
+    assert {asked.body["top_logprobs"] for asked in server.asked} == {20}
+    assert {tuple(asked.body["stop"]) for asked in server.asked} == {("\n",)}
