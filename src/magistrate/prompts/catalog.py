@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING
 from magistrate.errors import FamilyError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from magistrate.prompts.text_family import Mode, TextFamily
+    from magistrate.records import Sample
 
 HOME_SETTING = "MAGISTRATE_HOME"
 _FAMILY_FILE = "family.toml"
@@ -79,21 +82,26 @@ def is_imported(folder: Path) -> bool:
     return isinstance(source, dict) and isinstance(source.get("sha256"), str)
 
 
-def load_family(name: str, *, mode: Mode = "reason") -> TextFamily:
+def load_family(
+    name: str, *, mode: Mode = "reason", demonstrations: Sequence[Sample] = ()
+) -> TextFamily:
     """Load a family.
 
     Args:
         name: A name of :func:`list_families`, or a path (with a separator) to a family folder.
-        mode: ``reason`` lets the judge explain, ``score`` stops it after the scores.
+        mode: ``reason`` lets the judge explain, ``score`` stops it after the verdict.
+        demonstrations: Labelled samples that every prompt shows solved; see
+            :func:`magistrate.prompts.demonstrations.draw_demonstrations`.
 
     Raises:
-        FamilyError: No such family (the message lists near names), it is broken, or it lacks the
-            mode.
+        FamilyError: No such family (the message lists near names), it is broken, it lacks the mode,
+            or a demonstration has no gold label that says a verdict of this family.
+        MissingVariablesError: A demonstration lacks what the template needs.
     """
     from magistrate.prompts.text_family import TextFamily  # Jinja2 and pydantic models: on use
 
     folder = _find(name)
-    family = TextFamily.from_folder(folder, mode=mode)
+    family = TextFamily.from_folder(folder, mode=mode, demonstrations=demonstrations)
     if family.name != folder.resolve().name:
         raise FamilyError(
             f"{folder / _FAMILY_FILE}: key 'name' is '{family.name}', but the folder is "

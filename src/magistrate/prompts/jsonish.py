@@ -54,7 +54,7 @@ def find_json(text: str, opening: str = "{[") -> Iterator[Piece]:
         text: Anything.
         opening: What counts: objects (``{``), arrays (``[``) or both.
 
-    >>> [piece.value for piece in find_json('So {"a": [8, 9,], "b": "50\%"} it is.')]
+    >>> [piece.value for piece in find_json('So {"a": [8, 9,], "b": "50\\%"} it is.')]
     [{'a': [8, 9], 'b': '50\\%'}]
     >>> [piece.trouble for piece in find_json('{"a": [8, 1', "{")]
     ['unclosed']

@@ -19,6 +19,7 @@ from typing import Any
 
 from magistrate.prompts.jsonish import Piece, find_json
 from magistrate.prompts.labels import WORD_END, Labels, answer_labels, plain_text
+from magistrate.prompts.numerals import fold_line
 from magistrate.prompts.phrases import Body, Phrase, read_phrase
 from magistrate.prompts.rules import Failure, Found, RankingRules, cut, show
 
@@ -29,8 +30,7 @@ _BETTER = r"\s*(?:>{1,3}|≻|»)\s*"
 _WORSE = r"\s*<{1,3}\s*"
 _EQUAL = r"\s*(?:={1,2}|~|≈)\s*"
 _AFTER = r"\s*(?:,|;|、|\band\b|\bthen\b)\s*"
-_MAYBE_NUMBERED = re.compile(r"\W*[0-9]{1,2}\W")
-_NUMBERED = re.compile(r"\s*(?:#\s*)?(?P<rank>[1-9][0-9]?)\s*[.):]\s*(?P<name>\S.*)")
+_NUMBERED = re.compile(r"[\s*_#>(-]*(?P<rank>[1-9][0-9]?)[*_]*\s*[.):](?P<name>.*)", re.DOTALL)
 
 
 def read_ranking(lines: Sequence[str], rules: RankingRules, *, is_cut: bool) -> Found | Failure:
@@ -39,7 +39,7 @@ def read_ranking(lines: Sequence[str], rules: RankingRules, *, is_cut: bool) -> 
     if listed is not None:
         return listed
     outcome = read_phrase(lines, _phrase(rules), is_cut=is_cut)
-    if isinstance(outcome, Failure) and outcome.reason == "no_verdict":
+    if isinstance(outcome, Failure) and outcome.reason in ("no_verdict", "unknown_label"):
         return _numbered(lines, rules, is_cut=is_cut) or outcome
     return outcome
 
@@ -147,7 +147,7 @@ def _numbered(lines: Sequence[str], rules: RankingRules, *, is_cut: bool) -> Fou
     run: list[tuple[int, int]] = []
     found: list[tuple[list[tuple[int, int]], int, int]] = []
     for place, line in enumerate(lines):
-        match = _NUMBERED.match(plain_text(line)) if _MAYBE_NUMBERED.match(line) else None
+        match = _NUMBERED.match(fold_line(line))
         name = labels.whole(match["name"]) if match else None
         if match is None or name is None:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -12,6 +12,7 @@ from magistrate.ids import content_id
 from magistrate.messages import Choices, Completion, Message, Part, Sampling
 from magistrate.prompts.approximate import score_marginals, with_marginals, with_probabilities
 from magistrate.prompts.base import Verdict
+from magistrate.prompts.demonstrations import renamed
 from magistrate.prompts.distribution import (
     Distribution,
     distribution_of,
@@ -22,7 +23,7 @@ from magistrate.prompts.distribution import (
 from magistrate.prompts.options import Options, options_of
 from magistrate.prompts.outcome import verdict_from_scores
 from magistrate.prompts.parse import PARSER_VERSION, parse
-from magistrate.prompts.rules import Rules
+from magistrate.prompts.rules import Rules, Value
 from magistrate.prompts.schema import FAMILY_FILE, FamilyFile, read_family_file, shaping_keys
 from magistrate.prompts.slots import (
     answer_value,
@@ -33,7 +34,8 @@ from magistrate.prompts.slots import (
 )
 from magistrate.prompts.template import MessageTemplate, Template
 from magistrate.prompts.untrusted import ANY_NUMBER, UNTRUSTED_VERSION, DataRules
-from magistrate.records import Sample
+from magistrate.prompts.writing import gold_value, write_verdict
+from magistrate.records import Answer, Sample
 
 Mode: TypeAlias = Literal["reason", "score"]
 """``reason``: the judge also explains. ``score``: the reply stops after the verdict."""
@@ -42,24 +44,35 @@ Mode: TypeAlias = Literal["reason", "score"]
 class TextFamily:
     """A :class:`~magistrate.prompts.base.Family` described by a ``family.toml``."""
 
-    def __init__(self, file: FamilyFile, *, where: str, mode: Mode = "reason") -> None:
+    def __init__(
+        self,
+        file: FamilyFile,
+        *,
+        where: str,
+        mode: Mode = "reason",
+        demonstrations: Sequence[Sample] = (),
+    ) -> None:
         """Compile the templates and check that they show what is to be judged.
 
         Args:
             file: The checked contents of ``family.toml``.
             where: Path of the file, for error messages.
             mode: Whether the judge explains its verdict.
+            demonstrations: Labelled samples that every prompt shows solved, in their own answer
+                order.
 
         Raises:
-            FamilyError: A template is wrong, or the family has no such mode.
+            FamilyError: A template is wrong, the family has no such mode, or a demonstration has no
+                gold label that says a verdict of this family.
+            MissingVariablesError: A demonstration lacks what the template needs.
         """
         self.file = file
         self.where = where
         self.mode: Mode = mode
         if mode == "score" and file.score_mode is None:
             raise FamilyError(
-                f"family '{file.name}' has no score mode: its scores come after the reasons; "
-                f"use reason mode, or a family with scores first"
+                f"family '{file.name}' has no score mode: it does not say how to stop after its "
+                f"verdict ([score_mode]); use reason mode, or another family"
             )
         self._rules = DataRules(markers=file.markers, empty_answer=file.empty_answer)
         self._template = Template(
@@ -76,15 +89,28 @@ class TextFamily:
         )
         _check_slots(file, self._template, where)
         _check_markers(file, where)
+        self.demonstrations = tuple(demonstrations)
+        self._shown_before = tuple(
+            message
+            for number, sample in enumerate(self.demonstrations, 1)
+            for message in self._demonstrate(sample, number)
+        )
 
     @classmethod
-    def from_folder(cls, folder: Path, *, mode: Mode = "reason") -> Self:
+    def from_folder(
+        cls, folder: Path, *, mode: Mode = "reason", demonstrations: Sequence[Sample] = ()
+    ) -> Self:
         """Load a family folder.
 
         Raises:
             FamilyError: The folder does not hold a usable family; the message names file and key.
         """
-        return cls(read_family_file(folder), where=str(folder / FAMILY_FILE), mode=mode)
+        return cls(
+            read_family_file(folder),
+            where=str(folder / FAMILY_FILE),
+            mode=mode,
+            demonstrations=demonstrations,
+        )
 
     def in_mode(self, mode: Mode) -> TextFamily:
         """Return the same family in another mode.
@@ -92,7 +118,9 @@ class TextFamily:
         Raises:
             FamilyError: The family's scores come last, so it cannot stop after them.
         """
-        return TextFamily(self.file, where=self.where, mode=mode)
+        return TextFamily(
+            self.file, where=self.where, mode=mode, demonstrations=self.demonstrations
+        )
 
     @property
     def name(self) -> str:
@@ -109,6 +137,11 @@ class TextFamily:
         }
         if self.start:
             hashed["start"] = self.start
+        if self._shown_before:
+            hashed["demonstrations"] = [
+                [message.role, [[part.text, part.slot] for part in message.parts]]
+                for message in self._shown_before
+            ]
         return content_id(hashed)
 
     @property
@@ -147,20 +180,68 @@ class TextFamily:
             MissingVariablesError: The template needs fields that the sample lacks.
             FamilyError: The template fails on this sample.
         """
+        return tuple(
+            _with_start(_with_demonstrations(messages, self._shown_before), self.start)
+            for messages in self._render(sample, answers_shown(sample, order))
+        )
+
+    def _render(self, sample: Sample, shown: Sequence[Answer]) -> Iterator[tuple[Message, ...]]:
+        """Yield the family's own messages: once, or for each shown answer."""
         shared = sample_values(sample, self._rules, with_turns=self._shows_turns)
         if self.file.verdict.scale is not None:
             low, high = self.file.verdict.scale
             shared |= {"lowest": f"{low:g}", "highest": f"{high:g}"}
-        shown = answers_shown(sample, order)
         variants: list[dict[str, Any]]
         if self.reads_alone:
             variants = [answer_value(shared, answer, self._rules) for answer in shown]
         else:
             variants = [answers_values(shared, shown, self._rules)]
-        rendered = (
-            self._template.render(shared | own, sample=sample_name(sample)) for own in variants
+        for own in variants:
+            yield self._template.render(shared | own, sample=sample_name(sample))
+
+    def _demonstrate(self, sample: Sample, number: int) -> tuple[Message, ...]:
+        """Return a sample as the judge would have seen it, and the reply that its gold makes."""
+        count = len(sample.answers)
+        if count < self.min_answers or (self.max_answers and count > self.max_answers):
+            raise FamilyError(
+                f"sample {sample_name(sample)} cannot be a demonstration for family "
+                f"'{self.name}': it has {count} answers"
+            )
+        shown = sample.answers[:1] if self.reads_alone else sample.answers
+        value = gold_value(self.file.verdict, sample, len(shown))
+        if value is None:
+            raise FamilyError(
+                f"sample {sample_name(sample)} cannot be a demonstration for family "
+                f"'{self.name}': no gold label of it says {self.file.verdict.words}"
+            )
+        asked = next(self._render(sample, shown))
+        reply = self._gold_reply(sample, value, number)
+        if asked[-1].role == "text":
+            parts = (*renamed(asked, number)[-1].parts, *reply, Part("\n\n\n"))
+            return (Message("text", parts),)
+        turns = [message for message in renamed(asked, number) if message.role != "system"]
+        return (*turns, Message("assistant", reply))
+
+    def _gold_reply(self, sample: Sample, value: Value, number: int) -> tuple[Part, ...]:
+        """Return what the judge should have replied: the verdict, and reasons if gold has any."""
+        verdict = self.file.verdict
+        given = next((gold.reasons for gold in sample.gold if gold.reasons), None)
+        reasons = self._rules.text(given).strip() if given and self.mode == "reason" else ""
+        mode = self.file.score_mode
+        written = write_verdict(
+            verdict,
+            value,
+            lead=self.start or (mode.prefill if mode and mode.prefill else ""),
+            reasons=reasons,
         )
-        return tuple(_with_start(messages, self.start) for messages in rendered)
+        if self.file.prefill and not written.startswith(self.file.prefill.text):
+            written = f"{self.file.prefill.text} {written}"
+        if not reasons or verdict.kind == "json":
+            return (Part(written),)
+        data = Part(reasons, f"demo_{number}_reasons")
+        if verdict.place == "first":
+            return (Part(f"{written}\n"), data)
+        return (data, Part(f"\n{written}"))
 
     def choices(self, count: int) -> Choices | None:
         """Return all that a reply can say in score mode; None where these are not a few.
@@ -253,6 +334,19 @@ def _with_start(messages: tuple[Message, ...], start: str) -> tuple[Message, ...
     else:
         parts = (*parts, Part(start))
     return (*messages[:-1], Message("text", parts))
+
+
+def _with_demonstrations(
+    messages: tuple[Message, ...], shown: tuple[Message, ...]
+) -> tuple[Message, ...]:
+    """Put demonstrations before what is judged, behind the system message if there is one."""
+    if not shown:
+        return messages
+    if messages[-1].role == "text":
+        before = tuple(part for message in shown for part in message.parts)
+        return (Message("text", before + messages[-1].parts),)
+    system = [message for message in messages if message.role == "system"]
+    return (*system, *shown, *(message for message in messages if message.role != "system"))
 
 
 def _first_failure(verdicts: Sequence[Verdict]) -> Verdict | None:

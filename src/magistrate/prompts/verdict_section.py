@@ -165,6 +165,8 @@ class RankingSection(_Section):
     kind: Literal["ranking"]
     names: str
     """How the prompt names the answers: ``Assistant {n}``, ``model_{n}``, ``{letter}``."""
+    written: Literal["chain", "list"] = "chain"
+    """How demonstrations write it: ``A > B``, or a list of names with ranks. Both are read."""
 
     @property
     def words(self) -> str:
