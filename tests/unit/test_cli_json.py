@@ -55,11 +55,15 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "name", "version", "description", "min_answers", "max_answers", "reads_alone",
         "prompt_hash", "verdict", "messages",
     },
+    ("families", "import", "mine", "examples/prompt.txt", "--like", "pair"): {
+        "name", "folder", "peer", "prompt", "files", "url", "package", "commit", "licence",
+        "licence_note", "slots", "needs", "reads_alone", "has_score_mode", "replaced", "notes",
+    },
 }  # fmt: skip
 
 BY_NAME = {"decisions", "judgments", "containers", "labels", "annotators", "classes", "models"} | {
     "categories", "languages", "judges", "statuses", "verdicts", "answers_per_sample", "fields",
-    "engines", "spec", "not_asked", "cut",
+    "engines", "spec", "not_asked", "cut", "slots",
 }  # fmt: skip
 """Objects whose keys are data or are described elsewhere."""
 

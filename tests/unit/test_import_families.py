@@ -377,6 +377,16 @@ def test_a_wording_of_ones_own(name: str, tmp_path: Path) -> None:
     assert verdict.scores == (8.0, 9.0)
 
 
+def test_markers_are_told_as_templates_hold_them(tmp_path: Path) -> None:
+    text = "{{Task 1 of 2\n{question}\n\nReply {{}} to it:\n{answer}\n### End {{1}}"
+    imported = import_family("mine", write(tmp_path, {"p.txt": text}) / "p.txt", like="single")
+    assert load_family("mine").file.markers == ("Task {n} of {n}", "to it:", "### End")
+    assert not imported.notes
+    bare = write(tmp_path, {"b.txt": "{question}\n{answer}"}) / "b.txt"
+    (note,) = import_family("bare", bare, like="single").notes
+    assert "could pass for another section" in note
+
+
 def test_a_wording_with_places_of_its_own_names(tmp_path: Path) -> None:
     file = write(tmp_path, {"p.txt": "T: {the_task}\nX: {x}\n"}) / "p.txt"
     with pytest.raises(FamilyError, match="nothing here fills: 'the_task', 'x'"):

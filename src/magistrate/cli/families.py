@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from magistrate.cli import families_import
 from magistrate.cli.help import example
 from magistrate.cli.options import JsonOption
 from magistrate.cli.terminal import Terminal
@@ -91,6 +92,9 @@ def show_family(
             "messages": [{"role": part.role, "text": part.text} for part in file.messages],
         }
     )
+
+
+app.command("import", epilog=families_import.EXAMPLES)(families_import.import_family)
 
 
 def _answers(family: TextFamily) -> str:

@@ -15,12 +15,7 @@ from magistrate.cli.terminal import Terminal
 if TYPE_CHECKING:
     from magistrate.prompts.importing.importer import Imported
 
-EXAMPLES = example(
-    "magistrate families import judgelm ~/JudgeLM",
-    "magistrate families import mt-bench FastChat/fastchat/llm_judge/data/judge_prompts.jsonl",
-    "magistrate families import alpaca-eval alpaca_eval --prompt alpaca_eval_gpt4 --as ranking",
-    "magistrate families import mine prompt.txt --like pair",
-)
+EXAMPLES = example("magistrate families import mine examples/prompt.txt --like pair")
 
 
 def import_family(

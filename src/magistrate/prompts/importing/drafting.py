@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from magistrate.errors import FamilyError
-from magistrate.prompts.importing.markers import DATA, NUMBER, markers_of
+from magistrate.prompts.importing.markers import DATA, NUMBER, SHORTEST, markers_of
 from magistrate.prompts.importing.recipe import (
     CHOSEN,
     Code,
@@ -26,6 +26,7 @@ from magistrate.prompts.importing.wording import (
     joined,
     to_jinja,
 )
+from magistrate.prompts.untrusted import ANY_NUMBER
 
 EMPTY_ANSWER = "(no answer was given)"
 _CODE = "code:"
@@ -293,10 +294,21 @@ def _from_chatml(wording: Wording) -> list[tuple[str, Wording]]:
     return [(role, said) for role, said in messages if said]
 
 
-def _held_by(templates: Any, markers: Sequence[str]) -> list[str]:
-    """Return the markers whose beginning stands in a template as it is, as the schema asks."""
+def _held_by(templates: Iterable[str], markers: Sequence[str]) -> list[str]:
+    """Return the markers as templates hold them: the schema looks for their beginning there.
+
+    A brace or carriage return stands otherwise in a template; the longest piece without one guards
+    the section as well.
+    """
     sources = "\n".join(templates)
-    return [marker for marker in markers if marker.partition("{n}")[0] in sources]
+    held: dict[str, None] = {}
+    for marker in markers:
+        pieces = re.split(r"\{(?!n\})|(?<!\{n)\}|\r", marker)
+        for piece in sorted((piece.strip() for piece in pieces), key=len, reverse=True):
+            if len(piece) >= SHORTEST and piece.partition(ANY_NUMBER)[0] in sources:
+                held[piece] = None
+                break
+    return list(held)
 
 
 def _listed(names: Any) -> str:

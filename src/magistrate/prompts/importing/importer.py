@@ -39,6 +39,10 @@ KNOWN: tuple[str, ...] = (*RECIPES, alpaca_eval.FAMILY)
 
 _UNKNOWN_LICENCE = "unknown"
 _MOST_SHOWN = 40
+_NO_MARKERS = (
+    "no words stand around question and answers, so nothing marks where one ends; an answer could "
+    "pass for another section"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ def import_family(
         reads_alone=family.reads_alone,
         has_score_mode=family.file.score_mode is not None,
         replaced=replaced,
-        notes=recipe.notes,
+        notes=(*recipe.notes, *((_NO_MARKERS,) if not made.family["markers"] else ())),
     )
 
 

@@ -22,7 +22,7 @@ NUMBER = "\x01"
 """Stands in a text for a number of ours."""
 
 _LONGEST = 60
-_SHORTEST = 3
+SHORTEST = 3
 _QUOTES = re.compile(r"([\"'`])\1\1")
 _DIGITS = re.compile(rf"[0-9]+|{NUMBER}")
 _SHAPES = (
@@ -103,5 +103,5 @@ def _marker(piece: str) -> Iterator[str]:
         piece = quotes[0] if quotes else ""
     start = len(piece) - len(piece.lstrip("0123456789" + NUMBER))
     marker = (piece[:start].replace(NUMBER, "") + _DIGITS.sub(ANY_NUMBER, piece[start:])).strip()
-    if len(marker.replace(ANY_NUMBER, "").strip()) >= _SHORTEST:
+    if len(marker.replace(ANY_NUMBER, "").strip()) >= SHORTEST:
         yield marker
