@@ -1,0 +1,295 @@
+"""The transformers engine: requests in, completions out.
+
+Requests with choices get the exact distribution over verdicts (:mod:`magistrate.engines.exact`);
+the others get a reply. Both run in batches whose make-up depends on the requests of one call alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from magistrate.engines.base import EngineInfo
+from magistrate.engines.exact import VerdictTree
+from magistrate.engines.hf.chat import ChatTemplate
+from magistrate.engines.hf.choosing import choose_passes
+from magistrate.engines.hf.exactly import TreeReader
+from magistrate.engines.hf.loading import LoadedModel
+from magistrate.engines.hf.passes import Passes, PassResult
+from magistrate.engines.hf.plain import PlainTokenizer
+from magistrate.engines.hf.prompts import Prompt, PromptEncoder
+from magistrate.engines.hf.settings import HfOptions
+from magistrate.engines.hf.verdicts import VerdictTrees
+from magistrate.engines.hf.writing import Reply, Task, Writer
+from magistrate.errors import EngineError
+from magistrate.messages import Completion, Request, TokenLogprob
+from magistrate.records import Usage
+
+CHUNK = 64
+"""Requests taken at once on a processor: what a kill costs at most."""
+
+CHUNK_ON_GPU = 256
+
+_TRIAL = (
+    "A short text of ordinary words, long enough to see whether prompts can be packed: "
+    "one, two, three, four, five, six, seven, eight, nine, ten, and so on to the end."
+)
+
+
+class HfEngine:
+    """Runs one decoder model."""
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        options: HfOptions,
+        *,
+        name: str = "model",
+        weights_hash: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take a loaded model.
+
+        Args:
+            loaded: Model and tokenizer.
+            options: How it is run.
+            name: What the model is called.
+            weights_hash: SHA-256 of its weights.
+            settings: What else changes the output, for the judge's spec.
+        """
+        self._model: Any = loaded.model
+        tokenizer = loaded.tokenizer
+        on_gpu = self._model.device.type != "cpu"
+        self._budget = options.batch_tokens or (16_384 if on_gpu else 2_048)
+        chat = ChatTemplate(tokenizer, use=options.chat_template == "auto")
+        self._plain = PlainTokenizer(tokenizer)
+        context = _context(self._model.config, tokenizer)
+        self._prompts = PromptEncoder(chat, self._plain, context)
+        self._trees = VerdictTrees(tokenizer, self._plain)
+        self._passes: Passes | None = None
+        self._ends = _ends(self._model, tokenizer)
+        self._decode_with = tokenizer
+        self._writer: Writer | None = Writer(
+            self._model, self._decode, self._budget, options.batch_replies or (64 if on_gpu else 16)
+        )
+        own: dict[str, Any] = {"dtype": loaded.dtype, "template": chat.name}
+        if not chat.is_there and options.chat_template == "auto":
+            own["note"] = "the model has no chat template: messages are joined by blank lines"
+        self._info = EngineInfo(
+            engine="hf",
+            model=name,
+            weights_hash=weights_hash,
+            context_tokens=context,
+            exact_choices=True,
+            logprobs=True,
+            batch_dependent=True,
+            preferred_batch=CHUNK_ON_GPU if on_gpu else CHUNK,
+            settings={**own, **(settings or {})},
+        )
+
+    @property
+    def info(self) -> EngineInfo:
+        """What the engine and its model are."""
+        return self._info
+
+    @property
+    def passes(self) -> Passes:
+        """How the model is run for distributions; the fast way is tried out at first use."""
+        if self._passes is None:
+            sample = self._plain.encode(_TRIAL)
+            self._passes = choose_passes(self._open_model(), self._budget, sample)
+        return self._passes
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens ``text`` takes, encoded as plain text."""
+        return self._plain.count(text)
+
+    def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        """Answer every request once: distributions first, then replies, the longest first.
+
+        Raises:
+            EngineError: The engine was closed, or the model fails.
+        """
+        self._open_model()
+        to_read: dict[VerdictTree, list[tuple[Request, Prompt]]] = {}
+        to_write: list[tuple[Request, Prompt]] = []
+        for request in requests:
+            try:
+                prompt, tree = self._encode(request)
+            except EngineError as error:
+                yield _failed(request.key, str(error))
+                continue
+            if tree is None:
+                to_write.append((request, prompt))
+            else:
+                to_read.setdefault(tree, []).append((request, prompt))
+        for tree, asked in to_read.items():
+            yield from self._read(tree, asked)
+        if to_write:
+            yield from self._write(to_write)
+
+    def close(self) -> None:
+        """Free the model. Calling it twice is harmless."""
+        self._model = self._passes = self._writer = None
+
+    def _encode(self, request: Request) -> tuple[Prompt, VerdictTree | None]:
+        """Return the prompt, and the tree of its verdicts where it has choices.
+
+        Raises:
+            EngineError: The prompt does not fit, or the verdicts cannot be.
+        """
+        if request.choices is None:
+            reserve = request.sampling.max_tokens
+            return self._prompts.encode(request.messages, reserve=reserve), None
+        prompt = self._prompts.encode(request.messages, reserve=0, thinks=False)
+        tree = self._trees.tree(request.choices, prompt.anchor, prompt.reply.before)
+        context = self._info.context_tokens
+        if context is not None and len(prompt.ids) > context - tree.longest:
+            prompt = self._prompts.encode(request.messages, reserve=tree.longest, thinks=False)
+        return prompt, tree
+
+    def _read(
+        self, tree: VerdictTree, asked: Sequence[tuple[Request, Prompt]]
+    ) -> Iterator[Completion]:
+        """Yield the distributions over the verdicts of one tree."""
+        passes = self.passes
+        reader = TreeReader(tree, self._model.device)
+        started = time.perf_counter()
+        for result in self._guarded(passes.run([prompt.ids for _, prompt in asked], tree)):
+            yield from _distributions(tree, reader, result, asked, started)
+            started = time.perf_counter()
+
+    def _write(self, asked: Sequence[tuple[Request, Prompt]]) -> Iterator[Completion]:
+        """Yield replies."""
+        if self._writer is None:
+            return
+        tasks = [
+            Task(prompt.ids, request.sampling, self._ends_of(prompt)) for request, prompt in asked
+        ]
+        started = time.perf_counter()
+        for replies in self._guarded(self._writer.write(tasks)):
+            seconds = (time.perf_counter() - started) / len(replies)
+            for reply in replies:
+                request, prompt = asked[reply.index]
+                yield self._completion(request, prompt, reply, seconds)
+            started = time.perf_counter()
+
+    def _completion(
+        self, request: Request, prompt: Prompt, reply: Reply, seconds: float
+    ) -> Completion:
+        tokens = len(prompt.ids)
+        if reply.error is not None:
+            return _failed(request.key, _no_memory(tokens, reply.error), prompt)
+        names = self._trees.vocabulary() if reply.logprobs else ()
+        return Completion(
+            key=request.key,
+            text=reply.text,
+            finish_reason=reply.finish_reason or "stop",
+            logprobs=tuple(
+                TokenLogprob(
+                    _name(names, token),
+                    logprob,
+                    tuple((_name(names, other), share) for other, share in top),
+                )
+                for token, (logprob, top) in zip(reply.ids, reply.logprobs, strict=False)
+            ),
+            usage=Usage(prompt_tokens=tokens, completion_tokens=reply.written, requests=1),
+            seconds=seconds,
+            truncated=prompt.truncated,
+        )
+
+    def _guarded(self, results: Iterator[Any]) -> Iterator[Any]:
+        """Pass results on; what the model raises becomes an error of the engine."""
+        try:
+            yield from results
+        except (RuntimeError, ValueError, IndexError, TypeError) as error:
+            raise EngineError(f"model '{self._info.model}' failed: {error}") from error
+
+    def _ends_of(self, prompt: Prompt) -> frozenset[int]:
+        end = self._plain.begins_with_control(prompt.reply.after)
+        return self._ends if end is None else self._ends | {end}
+
+    def _decode(self, ids: list[int]) -> str:
+        return str(
+            self._decode_with.decode(
+                ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+            )
+        )
+
+    def _open_model(self) -> Any:
+        if self._model is None:
+            raise EngineError(f"the engine of model '{self._info.model}' is closed")
+        return self._model
+
+
+def _distributions(
+    tree: VerdictTree,
+    reader: TreeReader,
+    result: PassResult,
+    asked: Sequence[tuple[Request, Prompt]],
+    started: float,
+) -> Iterator[Completion]:
+    """Yield the completions of one pass."""
+    if result.error is not None:
+        for index in result.prompts:
+            request, prompt = asked[index]
+            yield _failed(request.key, _no_memory(len(prompt.ids), result.error), prompt)
+        return
+    found = [tree.combine(reader.read(logits)) for logits in result.logits]
+    seconds = (time.perf_counter() - started) / len(result.prompts)
+    for index, choices, computed in zip(result.prompts, found, result.computed, strict=True):
+        request, prompt = asked[index]
+        tokens = len(prompt.ids)
+        yield Completion(
+            key=request.key,
+            choices=choices,
+            usage=Usage(prompt_tokens=tokens, cached_tokens=tokens - computed, requests=1),
+            seconds=seconds,
+            truncated=prompt.truncated,
+        )
+
+
+def _failed(key: str, error: str, prompt: Prompt | None = None) -> Completion:
+    return Completion(
+        key=key,
+        finish_reason="error",
+        usage=Usage(requests=1),
+        truncated=prompt.truncated if prompt else {},
+        error=error,
+    )
+
+
+def _no_memory(tokens: int, error: str) -> str:
+    return (
+        f"not enough memory for a prompt of {tokens:,} tokens, even by itself; shorten the answers "
+        f"or use a smaller model ({error.splitlines()[0][:200]})"
+    )
+
+
+def _name(names: Sequence[str], token: int) -> str:
+    """Return a token's text; models have more rows than their tokenizer has words."""
+    return names[token] if token < len(names) else ""
+
+
+def _context(config: Any, tokenizer: Any) -> int | None:
+    """Return the model's window in tokens; None when neither it nor its tokenizer says."""
+    found = [
+        getattr(config.get_text_config(), "max_position_embeddings", None),
+        tokenizer.model_max_length,
+    ]
+    # Tokenizers without a limit say a number with thirty digits.
+    sizes = [size for size in found if isinstance(size, int) and 0 < size < 10**9]
+    return min(sizes) if sizes else None
+
+
+def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Return the tokens that end a reply."""
+    found: set[int] = set()
+    for ends in (
+        getattr(model.generation_config, "eos_token_id", None),
+        getattr(model.config.get_text_config(), "eos_token_id", None),
+        tokenizer.eos_token_id,
+    ):
+        found |= {ends} if isinstance(ends, int) else set(ends or ())
+    return frozenset(found)

@@ -1,0 +1,197 @@
+"""Loads model, tokenizer and adapter, and says what is wrong when that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+
+from magistrate.engines.hf.files import ModelFiles
+from magistrate.engines.hf.memory import is_out_of_memory
+from magistrate.engines.hf.settings import HfOptions
+from magistrate.errors import EngineError, MissingExtraError
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model that can run.
+
+    Attributes:
+        model: A decoder of transformers, in evaluation mode.
+        tokenizer: Its tokenizer.
+        dtype: ``fp32``, ``bf16``, ``fp16`` or ``4bit``.
+    """
+
+    model: Any
+    tokenizer: Any
+    dtype: str
+
+
+def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions) -> LoadedModel:
+    """Load a model.
+
+    Raises:
+        EngineError: The device or precision is not there, the files are damaged or of a kind that
+            is not known, weights are missing, or memory is too small.
+        MissingExtraError: A package is missing.
+    """
+    device = _device(options.device)
+    common: dict[str, Any] = {
+        "local_files_only": True,
+        "trust_remote_code": options.trust_remote_code,
+    }
+    if files.gguf is not None:
+        _need("gguf", f"the GGUF file {files.gguf}")
+        common["gguf_file"] = files.gguf
+    folder = str(files.folder)
+    with _quiet(), _explained(files.name, options):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **common)
+        dtype = _dtype(files, options, device)
+        model, report = transformers.AutoModelForCausalLM.from_pretrained(
+            folder,
+            use_safetensors=files.gguf is None or None,
+            output_loading_info=True,
+            **common,
+            **_placement(dtype, device, options),
+        )
+    _check_complete(files.name, report)
+    if adapter is not None:
+        model = _with_adapter(model, adapter, merge=dtype != "4bit")
+    model.eval()
+    return LoadedModel(model, tokenizer, dtype)
+
+
+def _device(wish: str) -> str:
+    if wish == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if wish.startswith("cuda"):
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        number = int(wish.partition(":")[2] or 0)
+        if number >= count:
+            raise EngineError(
+                f"device={wish}: torch finds {count} CUDA GPUs here; use device=cpu, or install "
+                f"a CUDA build of torch"
+            )
+    if wish == "mps" and not torch.backends.mps.is_available():
+        raise EngineError("device=mps: torch finds no Apple GPU here; use device=cpu")
+    return wish
+
+
+def _dtype(files: ModelFiles, options: HfOptions, device: str) -> str:
+    if options.dtype == "4bit":
+        if not device.startswith("cuda"):
+            raise EngineError("dtype=4bit needs a CUDA GPU; use dtype=fp32 or bf16 here")
+        _need("bitsandbytes", "dtype=4bit")
+        return "4bit"
+    if options.dtype != "auto":
+        return options.dtype
+    if device == "cpu":
+        return "fp32"
+    if files.gguf is not None:
+        return "bf16"
+    config = transformers.AutoConfig.from_pretrained(
+        str(files.folder), local_files_only=True, trust_remote_code=options.trust_remote_code
+    )
+    dtype = getattr(config, "dtype", None) or torch.float32
+    if dtype == torch.bfloat16 and device.startswith("cuda") and not torch.cuda.is_bf16_supported():
+        return "fp16"
+    return _NAMES.get(dtype, "fp32")
+
+
+def _placement(dtype: str, device: str, options: HfOptions) -> dict[str, Any]:
+    """Return the settings for precision and place."""
+    if dtype == "4bit":
+        config = transformers.BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_compute_dtype=torch.bfloat16,
+        )
+        settings: dict[str, Any] = {"quantization_config": config, "dtype": torch.bfloat16}
+    else:
+        settings = {"dtype": DTYPES[dtype]}
+    if device == "cpu":
+        return settings
+    several = options.device == "auto" and torch.cuda.device_count() > 1
+    return {**settings, "device_map": "auto" if several else {"": device}}
+
+
+def _check_complete(name: str, report: Any) -> None:
+    """Refuse a model some of whose weights were made up."""
+    missing = sorted(report.get("missing_keys") or [])
+    mismatched = sorted(str(entry[0]) for entry in report.get("mismatched_keys") or [])
+    for kind, keys in (("lacks", missing), ("has in another shape", mismatched)):
+        if keys:
+            more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
+            raise EngineError(
+                f"{name} {kind} {', '.join(keys[:_MOST_NAMED])}{more}, which its configuration "
+                f"asks for; it is damaged, or not a model that writes"
+            )
+
+
+def _with_adapter(model: Any, adapter: ModelFiles, *, merge: bool) -> Any:
+    _need("peft", "a LoRA adapter")
+    import peft
+
+    try:
+        adapted = peft.PeftModel.from_pretrained(model, str(adapter.folder))
+    except (ValueError, RuntimeError, KeyError, TypeError, OSError) as error:
+        raise EngineError(f"the adapter {adapter.name} does not fit the model: {error}") from error
+    # Merged it costs nothing; into 4-bit weights it cannot be merged without loss.
+    return adapted.merge_and_unload() if merge else adapted.get_base_model()
+
+
+def _need(package: str, what: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise MissingExtraError(what, "hf", package)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep bars and warnings of the loading libraries from the user's screen."""
+    logging = transformers.utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def _explained(name: str, options: HfOptions) -> Iterator[None]:
+    """Turn whatever the loading libraries raise into an error that says what to do."""
+    try:
+        yield
+    except EngineError:
+        raise
+    except ImportError as error:
+        raise EngineError(f"{name} needs a package that is not installed: {error}") from error
+    except Exception as error:  # each architecture and file format raises its own kinds
+        if is_out_of_memory(error):
+            raise EngineError(
+                f"there is not enough memory to load {name}; use a smaller model, another device "
+                f"or dtype ({error})"
+            ) from error
+        text = " ".join(str(error).split())
+        if "trust_remote_code" in text and not options.trust_remote_code:
+            raise EngineError(
+                f"{name} comes with Python code of its own, which is not run unless asked for; if "
+                f"you trust its authors, use the engine option trust_remote_code=true"
+            ) from error
+        raise EngineError(f"{name} cannot be loaded: {text}") from error
