@@ -35,16 +35,19 @@ class _Written:
     start: int
 
 
-def with_probabilities(verdict: Verdict, completion: Completion, rules: Rules) -> Verdict:
+def with_probabilities(
+    verdict: Verdict, completion: Completion, rules: Rules, start: str = ""
+) -> Verdict:
     """Return a pair's verdict with approximate probabilities, where these can be read.
 
     Args:
         verdict: What was read from the completion; ``ok``.
         completion: The reply with its log-probabilities.
         rules: What it was read by.
+        start: The fixed start of the reply, which is not part of the completion.
     """
     if isinstance(rules, ChoiceRules):
-        shares = _label_shares(verdict, completion, rules)
+        shares = _label_shares(verdict, completion, rules, start)
         return _with(verdict, shares, min_mass=sum(shares.values())) if shares else verdict
     marginals = score_marginals(verdict, completion, rules)
     if marginals is None or len(marginals) != 2:
@@ -178,11 +181,12 @@ def _option_of(text: str, options: Sequence[str]) -> str | None:
 
 
 def _label_shares(
-    verdict: Verdict, completion: Completion, rules: ChoiceRules
+    verdict: Verdict, completion: Completion, rules: ChoiceRules, start: str
 ) -> dict[Preference, float] | None:
     reply = _Reply.of(completion)
-    written = _find_label(completion.text, verdict, rules) if reply else None
-    if reply is None or written is None:
+    found = _find_label(start + completion.text, verdict, rules) if reply else None
+    written = _Written(found.text, found.start - len(start)) if found else None
+    if reply is None or written is None or written.start < 0:
         return None
     meaning = dict(rules.labels)
     # Alternatives are compared in the letter case of what was written.

@@ -93,7 +93,16 @@ def _is_judged(sample: Sample, judged: Container[str]) -> bool:
         return True
     if len(sample.answers) < 2:
         return False
-    return sample.model_copy(update={"answers": sample.answers[::-1]}).text_id in judged
+    # Made anew: a copy would keep the id that the sample has worked out.
+    reversed_one = Sample(
+        question=sample.question,
+        answers=sample.answers[::-1],
+        reference=sample.reference,
+        rubric=sample.rubric,
+        context=sample.context,
+        images=sample.images,
+    )
+    return reversed_one.text_id in judged
 
 
 def _outcomes(samples: Sequence[Sample]) -> list[tuple[Sample, str]]:

@@ -273,7 +273,7 @@ class TextFamily:
         verdict = parse(self.start + completion.text, rules, completion.finish_reason)
         if verdict.status != "ok" or not completion.logprobs:
             return verdict
-        return with_probabilities(verdict, completion, rules)
+        return with_probabilities(verdict, completion, rules, self.start)
 
     def _read_alone(self, completions: Sequence[Completion]) -> Verdict:
         rules = self._rules_for(1)
