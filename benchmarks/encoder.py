@@ -1,9 +1,10 @@
 r"""Which runtime and precision the encoder engine should use: size, load, speed, agreement.
 
-    python benchmarks/encoder.py --models fp32.onnx int8.onnx \
+    python benchmarks/encoder.py --models fp32.onnx int8.onnx plain.xml \
         --tokenizer tokenizer.json --pairs ../shared/data/pandalm/testset-v1.json
 
-Every model is run by ONNX Runtime, and by OpenVINO where it is installed and can read the file.
+ONNX files are run by ONNX Runtime, as the engine sets it up, and OpenVINO's own files (``.xml``,
+from ``recipes/mini/plain.py``) by OpenVINO.
 The runs are interleaved, several rounds over the same batches, and the median of the rounds is
 printed as a ratio to the first model: a busy machine slows all alike. Agreement is the share of
 pairs on which the sign of the score difference is that of the first model (make it float32).
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from magistrate.engines.encoder import make_batches
+from magistrate.engines.encoder import SAFE_KERNELS, has_vnni, make_batches
 
 Run = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 BUDGET, MAX_TOKENS = 2048, 1024
@@ -57,7 +58,8 @@ def open_onnxruntime(path: Path, threads: int) -> Run:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    if not has_vnni():
+        options.add_session_config_entry(*SAFE_KERNELS)
     session = onnxruntime.InferenceSession(
         path.read_bytes(), options, providers=["CPUExecutionProvider"]
     )
@@ -81,24 +83,19 @@ def open_openvino(path: Path, threads: int) -> Run:
 
 
 def open_candidates(paths: list[Path], threads: int) -> list[Candidate]:
-    """Load every model with every runtime that can; say which cannot."""
-    runtimes: dict[str, Callable[[Path, int], Run]] = {
-        "onnxruntime": open_onnxruntime,
-        "openvino": open_openvino,
+    """Load every model with the runtime of its kind of file."""
+    runtimes: dict[str, tuple[str, Callable[[Path, int], Run]]] = {
+        ".onnx": ("onnxruntime", open_onnxruntime),
+        ".xml": ("openvino", open_openvino),
     }
     found = []
     for path in paths:
-        for name, opener in runtimes.items():
-            begun = time.perf_counter()
-            try:
-                run = opener(path, threads)
-            except Exception as error:
-                reason = str(error).strip().splitlines()[-1][:120]
-                print(f"{name} cannot run {path.name}: {reason}")
-                continue
-            load = time.perf_counter() - begun
-            label = f"{path.stem} {name}"
-            found.append(Candidate(label, path.stat().st_size / 1e6, load, run))
+        name, opener = runtimes[path.suffix]
+        begun = time.perf_counter()
+        run = opener(path, threads)
+        load = time.perf_counter() - begun
+        weights = path.with_suffix(".bin") if name == "openvino" else path
+        found.append(Candidate(f"{path.stem} {name}", weights.stat().st_size / 1e6, load, run))
     return found
 
 

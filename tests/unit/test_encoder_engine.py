@@ -297,11 +297,11 @@ def test_mini_scores_a_reading_alike_whatever_is_in_the_batch(mini: EncoderEngin
 
 def test_safe_and_fast_kernels_give_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the processor cannot overflow, the kernels differ in speed alone."""
-    if not encoder._has_vnni():
+    if not encoder.has_vnni():
         pytest.skip("this processor is not known to have VNNI: only the safe kernels are used")
     readings = [[1, 4093, 198, 19556, 2], [1, 28, 198]]
     fast = EncoderEngine(MINI).score(readings)
-    monkeypatch.setattr(encoder, "_has_vnni", lambda: False)
+    monkeypatch.setattr(encoder, "has_vnni", lambda: False)
     assert EncoderEngine(MINI).score(readings) == pytest.approx(fast, abs=1e-4)
 
 

@@ -41,7 +41,7 @@ CHUNK = 16
 BATCH_TOKENS = 2048
 """Padded tokens of one model run; larger batches gain nothing and take more memory."""
 
-_SAFE_KERNELS = ("session.x64quantprecision", "1")
+SAFE_KERNELS = ("session.x64quantprecision", "1")
 """Products of 8-bit integers can overflow on x86 processors without VNNI; this session option
 takes kernels that cannot. They are two to three times slower, also where nothing could overflow."""
 
@@ -283,8 +283,8 @@ def _open_session(weights: bytes, path: Path, threads: int | None) -> Any:
     options.intra_op_num_threads = threads or _cores()
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    if not _has_vnni():
-        options.add_session_config_entry(*_SAFE_KERNELS)
+    if not has_vnni():
+        options.add_session_config_entry(*SAFE_KERNELS)
     try:
         # From bytes, not from the path: what runs is what was hashed, and a model loaded so
         # cannot pull in other files.
@@ -293,7 +293,7 @@ def _open_session(weights: bytes, path: Path, threads: int | None) -> Any:
         raise EngineError(f"{path}: ONNX Runtime cannot load it ({error})") from error
 
 
-def _has_vnni() -> bool:
+def has_vnni() -> bool:
     """Whether the processor is known to multiply 8-bit integers without overflow."""
     try:
         text = Path("/proc/cpuinfo").read_text("ascii", errors="replace")
