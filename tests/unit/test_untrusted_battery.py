@@ -22,7 +22,7 @@ from magistrate.prompts.catalog import bundled_names, load_family
 from magistrate.prompts.folding import fold
 from magistrate.prompts.text_family import TextFamily
 from magistrate.prompts.untrusted import defuse_control_tokens, neutralise, readable
-from magistrate.records import Answer, Sample, Turn
+from magistrate.records import Answer, Gold, Sample, Turn
 
 FAMILIES = bundled_names()
 FIELDS = ("question", "answer_1", "answer_2", "reference", "rubric", "context", "later")
@@ -301,6 +301,29 @@ def test_slots_carry_the_data_and_the_template_none_of_it(family: TextFamily) ->
                 assert given in shown, (name, part)
                 assert field.partition("_")[0] in shown.partition(":")[0] or turns, (name, part)
                 part.text.encode()
+
+
+def test_demonstrations_cannot_change_the_shape_either(family: TextFamily) -> None:
+    turns = needs_turns(family)
+
+    def shapes(texts: Mapping[str, str]) -> list[Shape]:
+        gold = Gold(preference="first", scores=(5, 1), ranking=(1, 2), reasons=texts["later"])
+        shown = sample_of(texts, turns=turns).model_copy(update={"gold": (gold,)})
+        asking = load_family(family.name, demonstrations=[shown])
+        prompts = asking.prompts(sample_of(HONEST, turns=turns), (0, 1))
+        return [shape_of(family, messages) for messages in prompts]
+
+    honest = shapes(HONEST)
+    assert honest != [
+        shape_of(family, messages)
+        for messages in family.prompts(sample_of(HONEST, turns=turns), (0, 1))
+    ]
+    changed = [
+        name
+        for name, attack in list(attacks_on(family).items())[::4]  # the rules are the same
+        if shapes(dict.fromkeys(FIELDS, f"so: {attack}.")) != honest
+    ]
+    assert not changed
 
 
 def test_honest_text_is_not_touched(family: TextFamily) -> None:
