@@ -78,8 +78,11 @@ def test_help_keeps_the_lines_of_examples(
 ) -> None:
     assert main([*names, "--help"]) == 0
     text = capsys.readouterr().out
-    for words in examples((COMMANDS[names] if names else ROOT).epilog):
-        assert f"  magistrate {shlex.join(words)}\n" in text
+    epilog = (COMMANDS[names] if names else ROOT).epilog
+    lines = [line for line in epilog.splitlines() if "magistrate " in line]
+    assert lines
+    for line in lines:
+        assert f"  {line.strip()}\n" in text
 
 
 @pytest.mark.parametrize("names", [(), *COMMANDS], ids=lambda names: " ".join(names) or "root")
