@@ -16,6 +16,10 @@ ENGINES: dict[str, tuple[str, str]] = {
         "magistrate.engines.encoder:open_engine",
         "judge folders with a scoring head, on ONNX Runtime; no torch",
     ),
+    "hf": (
+        "magistrate.engines.hf.opening:open_engine",
+        "decoder models through transformers: a folder, a GGUF file, or the hub's id; extra [hf]",
+    ),
     "openai": (
         "magistrate.engines.api.engine:open_engine",
         "any server that speaks OpenAI's protocol: providers, vLLM, llama.cpp",

@@ -137,8 +137,13 @@ class HfEngine:
         """Return the prompt, and the tree of its verdicts where it has choices.
 
         Raises:
-            EngineError: The prompt does not fit, or the verdicts cannot be.
+            EngineError: The prompt does not fit, it shows images, or the verdicts cannot be.
         """
+        if images := sum(len(message.images) for message in request.messages):
+            raise EngineError(
+                f"the prompt shows {images} images, and the hf engine reads text alone; use an "
+                f"engine that reads images, such as openai"
+            )
         if request.choices is None:
             reserve = request.sampling.max_tokens
             return self._prompts.encode(request.messages, reserve=reserve), None
