@@ -74,7 +74,7 @@ def test_surrogates_and_wide_characters_can_be_cut() -> None:
 
 @pytest.mark.parametrize(("context", "reserve"), [(100, 50), (400, 400), (60, 0)])
 def test_what_cannot_fit_says_how_much_there_is(context: int, reserve: int) -> None:
-    with pytest.raises(EngineError, match=r"too long: the prompt's own words take \d+ tokens"):
+    with pytest.raises(EngineError, match=r"too_long: the prompt's own words take \d+ tokens"):
         encode(LONG, LONGER, context=context, reserve=reserve)
 
 

@@ -72,8 +72,14 @@ def _verdict(judge: Judge, asked: Asked, completions: Sequence[Completion]) -> V
 
 
 def _cuts(asked: Asked, completions: Sequence[Completion]) -> list[Mapping[str, int]]:
-    """Return what was cut from each prompt: here, or by an engine that cuts itself."""
-    return [cut or known.truncated for cut, known in zip(asked.cuts, completions, strict=True)]
+    """Return what was cut from each prompt: here, and by an engine that had to cut more."""
+    return [
+        {
+            slot: cut.get(slot, 0) + known.truncated.get(slot, 0)
+            for slot in cut.keys() | known.truncated.keys()
+        }
+        for cut, known in zip(asked.cuts, completions, strict=True)
+    ]
 
 
 def _cut_from_answers(

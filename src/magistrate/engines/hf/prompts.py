@@ -106,7 +106,7 @@ class PromptEncoder:
             left -= len(ids) - room
         reserve = (self._context or 0) - room
         raise EngineError(
-            f"too long: the prompt's own words take {own:,} tokens, the data {sum(sizes):,}; the "
+            f"too_long: the prompt's own words take {own:,} tokens, the data {sum(sizes):,}; the "
             f"model reads {self._context:,}, of which {reserve:,} are kept for the reply"
         )
 
