@@ -10,8 +10,8 @@ LIMIT_SECONDS = 0.3
 TRIES = 7
 
 NEVER_EARLY = (
-    "gradio httpx jinja2 numpy onnxruntime openai openvino orjson polars pydantic rich scipy "
-    "sklearn tokenizers torch transformers typer"
+    "aiohttp gradio httpx jinja2 numpy onnxruntime openai openvino orjson polars pydantic rich "
+    "scipy sklearn tokenizers torch transformers typer"
 )
 
 MEASURE = """

@@ -37,9 +37,9 @@ ROW_OF = {part: row for row, parts in enumerate(ROWS) for part in parts}
 
 # fmt: off
 HEAVY = frozenset({
-    "accelerate", "datasets", "gradio", "jinja2", "numpy", "onnxruntime", "openvino", "peft",
-    "plotly", "polars", "ray", "rich", "scipy", "sklearn", "tokenizers", "torch", "transformers",
-    "trl", "typer", "vllm",
+    "accelerate", "aiohttp", "datasets", "gradio", "jinja2", "numpy", "onnxruntime", "openvino",
+    "peft", "plotly", "polars", "ray", "rich", "scipy", "sklearn", "tokenizers", "torch",
+    "transformers", "trl", "typer", "vllm",
 })
 # fmt: on
 """Libraries that cost start-up time or are not installed with the core."""

@@ -16,6 +16,10 @@ from magistrate.engines.api.settings import ApiOptions
 MOST_BYTES = 64 * 2**20
 """Of a reply; a server that sends without end is cut off."""
 
+KEEP_SECONDS = 4.0
+"""How long an idle connection is kept: less than the five seconds after which servers close it, so
+that none is used just when it goes."""
+
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
@@ -43,7 +47,7 @@ class Client:
         self._proxy = address.proxy
         self._session = aiohttp.ClientSession(
             # How many are open at once is for the gate to say.
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_SECONDS),
             headers={**_JSON, "User-Agent": f"magistrate/{__version__}", **key.header},
             cookie_jar=aiohttp.DummyCookieJar(),
         )

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-_GATHER_SECONDS = 0.01
+_GATHER_SECONDS = 0.05
 """Items are handed over in bunches, at least so often: to wake another thread for each would cost
 more than all else that is done for it."""
 _WAKE_SECONDS = 0.5
