@@ -95,8 +95,7 @@ def _mode(family: Family) -> str:
 def _choices(family: Family, info: EngineInfo, count: int) -> Choices | None:
     if _mode(family) != "score" or not info.exact_choices:
         return None
-    choices: Choices | None = family.choices(count) if hasattr(family, "choices") else None
-    return choices
+    return family.choices(count)
 
 
 def _sampling(family: Family, info: EngineInfo) -> Sampling:
