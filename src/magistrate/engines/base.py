@@ -35,8 +35,8 @@ class EngineInfo:
     """US dollars for a million prompt tokens and a million written tokens; None when free, or when
     ``price_unknown``."""
     price_unknown: bool = False
-    """Whether the model costs money and nobody said how much: its costs are then not 0, but unknown,
-    and no limit of cost can be kept."""
+    """Whether the model costs money and nobody said how much: its costs are then not 0, but
+    unknown, and no limit of cost can be kept."""
     batch_dependent: bool = False
     """Whether the last digits of an output depend on what else is in the batch (floating point).
     Such engines are always given the same whole chunk, so that a resumed run repeats exactly."""
