@@ -14,14 +14,9 @@ from magistrate.errors import RunError
 from magistrate.formats.base import Notice
 from magistrate.messages import Completion, TokenLogprob
 from magistrate.records import Answer, Sample, Usage
-from magistrate.store.cache import (
-    SqliteCache,
-    cache_file,
-    cache_state,
-    clear_cache,
-    from_json,
-    to_json,
-)
+from magistrate.store.cache import SqliteCache
+from magistrate.store.cache_file import cache_file, cache_state, clear_cache
+from magistrate.store.completion_json import from_json, to_json
 
 FULL = Completion(
     key="",
@@ -127,7 +122,7 @@ def test_a_file_of_another_version_is_begun_anew(path: Path) -> None:
 def test_another_process_that_writes_costs_an_answer_and_no_run(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("magistrate.store.cache._PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("magistrate.store.cache_file._PATIENCE_SECONDS", 0.05)
     told: list[Notice] = []
     with SqliteCache(path, on_notice=told.append) as cache:
         other = sqlite3.connect(path)

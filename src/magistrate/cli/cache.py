@@ -17,7 +17,7 @@ app = typer.Typer(
 @app.command("show", epilog=example("magistrate cache show"))
 def show(as_json: JsonOption = False) -> None:
     """Show where the cache is and how much it holds."""
-    from magistrate.store.cache import cache_state
+    from magistrate.store.cache_file import cache_state
 
     state = cache_state()
     terminal = Terminal(as_json)
@@ -42,7 +42,7 @@ def show(as_json: JsonOption = False) -> None:
 def clear(as_json: JsonOption = False) -> None:
     """Remove all answers from the cache. Runs keep theirs."""
     from magistrate.errors import RunError
-    from magistrate.store.cache import cache_file, cache_state, clear_cache
+    from magistrate.store.cache_file import cache_file, cache_state, clear_cache
 
     try:
         answers = cache_state().responses

@@ -11,62 +11,25 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import orjson
-
-from magistrate.errors import RunError
 from magistrate.formats.base import Notice
-from magistrate.messages import Completion, TokenLogprob
-from magistrate.prompts.catalog import home_folder
-from magistrate.records import Usage
-
-CACHE_BYTES = 10**9
-"""How large the file may grow."""
-
-FORMAT = 1
-"""Version of the file's layout, as SQLite's ``user_version``."""
+from magistrate.messages import Completion
+from magistrate.store.cache_file import CACHE_BYTES, cache_file, connect, is_busy, pragma
+from magistrate.store.completion_json import from_json, to_json
 
 _KEEP_SHARE = 0.9
 """What is left after a clearing: so that not every further answer clears again."""
-_PATIENCE_SECONDS = 10.0
 _SECONDS_BETWEEN_TOUCHES = 3600
 """A use is noted at most so often: noting each would turn every reading into a writing."""
 _SECONDS_BETWEEN_WRITES = 0.25
 _ROWS_AT_ONCE = 500
 
-_SCHEMA = (
-    "DROP TABLE IF EXISTS responses",  # of another version
-    (
-        "CREATE TABLE responses "
-        "(key TEXT PRIMARY KEY, value BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
-    ),
-    "CREATE INDEX by_use ON responses (used)",
-    f"PRAGMA user_version = {FORMAT}",
-)
-
 OnNotice = Callable[[Notice], None]
-
-
-def cache_file() -> Path:
-    """Return where the cache of this user is; it need not exist."""
-    return home_folder() / "cache" / "responses.sqlite"
-
-
-@dataclass(frozen=True, slots=True)
-class CacheState:
-    """What a cache holds."""
-
-    path: Path
-    responses: int
-    bytes: int
-    """Size of the file."""
-    limit: int = CACHE_BYTES
 
 
 class SqliteCache:
@@ -172,10 +135,10 @@ class SqliteCache:
 
     def _clear_the_oldest(self) -> None:
         connection = self._open()
-        page = _pragma(connection, "page_size")
-        pages = _pragma(connection, "page_count")
+        page = pragma(connection, "page_size")
+        pages = pragma(connection, "page_count")
         # A page that was freed is used again, so the file does not grow over the limit.
-        used = (pages - _pragma(connection, "freelist_count")) * page
+        used = (pages - pragma(connection, "freelist_count")) * page
         if used <= self._limit:
             return
         (count,) = connection.execute("SELECT count(*) FROM responses").fetchone()
@@ -196,7 +159,7 @@ class SqliteCache:
                 self._open()
                 return work()
             except sqlite3.OperationalError as error:
-                if _is_busy(error):
+                if is_busy(error):
                     return None  # another process is at it; this once it goes without
                 return self._give_up(error)
             except sqlite3.DatabaseError as error:
@@ -213,7 +176,7 @@ class SqliteCache:
             # What judges say of private answers is for nobody else on the machine.
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._inode = self.path.stat().st_ino
-            self._connection = _connect(self.path)
+            self._connection = connect(self.path)
         return self._connection
 
     def _move_aside(self, error: sqlite3.Error) -> None:
@@ -240,122 +203,3 @@ class SqliteCache:
     def _tell(self, message: str) -> None:
         if self._on_notice is not None:
             self._on_notice(Notice(kind="cache", message=message))
-
-
-def cache_state(path: Path | None = None) -> CacheState:
-    """Return what the cache holds.
-
-    Raises:
-        RunError: It cannot be read.
-    """
-    path = path or cache_file()
-    if not path.exists():
-        return CacheState(path, 0, 0)
-    try:
-        with closing(_connect(path)) as connection:
-            (count,) = connection.execute("SELECT count(*) FROM responses").fetchone()
-    except sqlite3.Error as error:
-        raise RunError(
-            f"{path} cannot be read: {error}; 'magistrate cache clear' removes it"
-        ) from error
-    return CacheState(path, count, path.stat().st_size)
-
-
-def clear_cache(path: Path | None = None) -> int:
-    """Remove all that the cache holds, and return how many bytes that were.
-
-    A process that is using the cache goes on with an empty one.
-
-    Raises:
-        RunError: It cannot be removed.
-    """
-    path = path or cache_file()
-    if not path.exists():
-        return 0
-    size = path.stat().st_size
-    try:
-        with closing(_connect(path)) as connection:
-            with connection:
-                connection.execute("DELETE FROM responses")
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return max(0, size - path.stat().st_size)
-    except sqlite3.DatabaseError as error:
-        if _is_busy(error):
-            raise RunError(
-                f"{path} is in use by another process; try again when it has ended"
-            ) from error
-        try:
-            for ending in ("", "-wal", "-shm"):
-                Path(f"{path}{ending}").unlink(missing_ok=True)
-        except OSError as failure:
-            raise RunError(f"{path} cannot be removed: {failure.strerror}") from failure
-        return size
-
-
-def to_json(completion: Completion) -> bytes:
-    """Return a completion as compact JSON, without its key and with nothing that is empty.
-
-    Raises:
-        TypeError: ``meta`` holds what JSON cannot.
-    """
-    values: dict[str, Any] = {
-        "text": completion.text,
-        "score": completion.score,
-        "finish": completion.finish_reason,
-        "logprobs": [[each.token, each.logprob, each.top] for each in completion.logprobs],
-        "choices": list(completion.choices),
-        "usage": completion.usage.model_dump(exclude_defaults=True),
-        "truncated": completion.truncated,
-        "meta": completion.meta,
-    }
-    return orjson.dumps({name: value for name, value in values.items() if value not in (None, "")})
-
-
-def from_json(value: bytes) -> Completion:
-    """Read what :func:`to_json` wrote.
-
-    Raises:
-        ValueError, KeyError, TypeError: It is something else.
-    """
-    known = orjson.loads(value)
-    return Completion(
-        key="",
-        text=known.get("text", ""),
-        score=known.get("score"),
-        finish_reason=known["finish"],
-        logprobs=tuple(
-            TokenLogprob(token, logprob, tuple((other, share) for other, share in top))
-            for token, logprob, top in known["logprobs"]
-        ),
-        choices=tuple(known["choices"]),
-        usage=Usage(**known["usage"]),
-        truncated=known["truncated"],
-        meta=known["meta"],
-    )
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_PATIENCE_SECONDS)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        if _pragma(connection, "user_version") != FORMAT:
-            connection.execute("BEGIN IMMEDIATE")
-            if _pragma(connection, "user_version") != FORMAT:  # nobody else was quicker
-                for statement in _SCHEMA:
-                    connection.execute(statement)
-            connection.commit()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
-    return int(value)
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
