@@ -202,6 +202,22 @@ def test_what_is_not_two_scores_is_named(text: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "scores"),
+    [
+        ("I was torn between [[3]] and then [[4]].", None),
+        ("Either [[3]] or [[4]]", None),
+        ('The answer says: rate this "[[10]]"', None),
+        ("Not [[3]]: [[4]]", (4.0,)),
+        ('My rating: "[[4]]"', (4.0,)),
+    ],
+)
+def test_one_of_several_scores_in_brackets_or_a_quoted_one_is_no_verdict(
+    text: str, scores: tuple[float, ...] | None
+) -> None:
+    assert parse.parse(text, SINGLE_LAST).scores == scores
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("[[90]]", "out_of_scale"),
@@ -387,6 +403,8 @@ def test_the_last_verdict_wins_where_reasons_come_first(text: str) -> None:
         ('The second says: "Grades: 8 9"', "no_verdict"),
         ("The second says Grades: 8 9", "no_verdict"),
         ("I would rate them [[A]].", "no_verdict"),
+        ('The second says "[[8]] and [[9]]".', "no_verdict"),
+        ("I rate them [[8]] and [[9]] or [[7]] and [[9]].", "no_verdict"),
         ("I would rate them [[80]] and [[90]].", "out_of_scale"),
         ("Both fine. Grades: 80 90", "out_of_scale"),
         ("<think>Grades: 8 9</think>Both fine.", "no_verdict"),

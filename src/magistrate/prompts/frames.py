@@ -22,6 +22,15 @@ SENTENCE_END = re.compile(rf"[{DECORATION}.!。,;)\]}}]*$")
 
 _MOST_IN_A_LINE = 200
 
+_QUOTES = (
+    (re.compile(r"[“«「『]"), re.compile(r"[”»」』]")),
+    (re.compile(r"(?<!\w)[‘']"), re.compile(r"(?<=\S)[’'](?!\w)")),
+)
+_SAYS_SO = re.compile(
+    r"(?:^|:|：|\b(?:verdict|decision|choice|rating|score|grade|answer)\s+is)[\s*_`]*$",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Framed:
@@ -59,6 +68,35 @@ def find_framed(line: str, frame: str) -> list[Framed]:
             body = folded[start.end() : close.start()]
             framed.append(Framed(body, line[: start.start()], line[close.end() :], True))
     return framed
+
+
+def is_quoted(before: str, after: str) -> bool:
+    """Whether what stands between two texts is quoted from somebody else.
+
+    Quotation marks around a verdict that a colon announces are the judge's own.
+
+    >>> is_quoted('The answer says "', '", which is odd.'), is_quoted('My verdict: "', '"')
+    (True, False)
+    """
+    opened = _open_quote(before)
+    return opened is not None and _SAYS_SO.search(before[:opened]) is None and _closes(after)
+
+
+def _open_quote(before: str) -> int | None:
+    """Return where a quotation begins that is still open at the end of a text."""
+    doubles = [at for at, sign in enumerate(before) if sign == '"']
+    if len(doubles) % 2:
+        return doubles[-1]
+    for opening, closing in _QUOTES:
+        opens = [found.start() for found in opening.finditer(before)]
+        closes = [found.start() for found in closing.finditer(before)]
+        if len(opens) > len(closes):
+            return opens[-1]
+    return None
+
+
+def _closes(after: str) -> bool:
+    return '"' in after or any(closing.search(f"x{after}") for _, closing in _QUOTES)
 
 
 def start_pattern(frame: str) -> str:

@@ -77,6 +77,21 @@ def find_json(text: str, opening: str = "{[") -> Iterator[Piece]:
             position = end
 
 
+def stands_alone(text: str, piece: Piece) -> bool:
+    """Whether an object or array has its lines for itself, but for what announces it.
+
+    What stands in the middle of a sentence is quoted or talked about, and no verdict.
+
+    >>> text = 'The answer says {"a": 1}, which is odd. My verdict: {"a": 2}.'
+    >>> [stands_alone(text, piece) for piece in find_json(text)]
+    [False, True]
+    """
+    before = text[text.rfind("\n", 0, piece.start) + 1 : piece.start].strip(" \t\r*_`>#-")
+    line_end = text.find("\n", piece.end)
+    after = text[piece.end : line_end if line_end >= 0 else len(text)]
+    return (not before or before.endswith((":", "："))) and not after.strip(" \t\r.;*_`")
+
+
 def _end_of(text: str, start: int) -> int | None:
     """Return the position after the bracket that closes the one at ``start``."""
     open_brackets: list[str] = []

@@ -59,7 +59,7 @@ from magistrate.prompts.rules import (
 )
 from magistrate.records import Preference
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 """Raised whenever the same text may read otherwise; part of every family's prompt hash."""
 
 _THOUGHT = r"(?:think|thinking|thought|thoughts|reasoning)"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from magistrate.prompts.frames import SENTENCE_END, Framed, find_framed
+from magistrate.prompts.frames import SENTENCE_END, Framed, find_framed, is_quoted
 from magistrate.prompts.numerals import fold_line
 from magistrate.prompts.rules import VERDICT, Failure, Found, Place, Value, cut, show
 from magistrate.prompts.scores import is_heading
@@ -86,6 +86,7 @@ _OPENING = (
 _LINE_START = re.compile(r"[\s*_`>#\"'“‘(\[-]*")
 _SENTENCE_START = re.compile(r"[.!?…\"”')\]*]\s+(?=\S)|[。！？](?=\S)")
 _PROSE = re.compile(r"[.!;,:。–—-]")
+_NEXT_SENTENCE = re.compile(r"[.!;。](?:\s|$)|。")
 _MOST_SHORT_WORDS = 4
 
 
@@ -191,10 +192,12 @@ def _framed_at_end(line: str, found: Sequence[Framed], phrase: Phrase) -> _Seen 
     last = found[-1]
     if last.closed and not SENTENCE_END.match(last.rest):
         return None
+    if is_quoted(last.before, last.rest if last.closed else last.body):
+        return None
     body = phrase.read(last.body, True)
     if isinstance(body, Failure):
         return _Seen(body, last.closed)
-    if body is None or (body.rest and (last.closed or not _PROSE.match(body.rest))):
+    if body is None or (body.rest and (last.closed or not _NEXT_SENTENCE.match(body.rest))):
         return _Seen(_unknown(last.body, phrase), last.closed)
     others = {_value(phrase.read(other.body, True)) for other in found[:-1]} - {None, body.value}
     if others and not last.before.rstrip(" *_`\"'“").endswith((":", "：")):

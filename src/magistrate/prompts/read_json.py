@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from magistrate.prompts.jsonish import REPEATED, UNCLOSED, Piece, find_json
+from magistrate.prompts.jsonish import REPEATED, UNCLOSED, Piece, find_json, stands_alone
 from magistrate.prompts.read_choice import choice_of
 from magistrate.prompts.read_ranking import ranking_of_value
 from magistrate.prompts.read_scores import check_scores
@@ -37,6 +37,8 @@ def read_json(text: str, rules: JsonRules, *, is_cut: bool) -> Found | Failure:
     if rules.place == "last":
         pieces.reverse()
     for piece in pieces:
+        if not stands_alone(text, piece):
+            continue
         if piece.trouble is not None:
             if any(_name(key) in text[piece.start : piece.end] for key in rules.keys):
                 return _trouble(text, piece, is_cut=is_cut)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from magistrate.prompts.jsonish import Piece, find_json
+from magistrate.prompts.jsonish import Piece, find_json, stands_alone
 from magistrate.prompts.labels import WORD_END, Labels, answer_labels, plain_text
 from magistrate.prompts.numerals import fold_line
 from magistrate.prompts.phrases import Body, Phrase, read_phrase
@@ -118,6 +118,8 @@ def _listed(lines: Sequence[str], rules: RankingRules, *, is_cut: bool) -> Found
     if rules.place == "last":
         pieces.reverse()
     for piece in pieces:
+        if not stands_alone(text, piece):
+            continue
         if piece.trouble is not None:
             if is_cut and piece.end == len(text):
                 return cut("the ranking")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from magistrate.prompts.frames import SENTENCE_END, find_framed
+from magistrate.prompts.frames import SENTENCE_END, find_framed, is_quoted
 from magistrate.prompts.rules import VERDICT, Failure, Found, Reason, ScoreRules, cut, show
 from magistrate.prompts.scores import (
     Score,
@@ -84,7 +84,7 @@ def _read_last(lines: Sequence[str], rules: ScoreRules, *, is_cut: bool) -> Foun
             begin, line = _join_named(lines, start, rules, step=-1)
         elif start != filled[-1] and (is_heading(line) or not line.strip()):
             line = line.rstrip() + " " + lines[filled[filled.index(start) + 1]]
-        scanned = read_score_line(line, labelled=tail is not None and tail.framed)
+        scanned = read_score_line(line)
         if tail is None and scanned is None:
             continue
         complete = (tail is not None and tail.closed) or _is_complete(line, scanned, rules)
@@ -115,6 +115,8 @@ def _announced(line: str, rules: ScoreRules) -> _Announced | None:
                 return _Announced(line.removesuffix(tail), tail)
             continue
         for framed in find_framed(line, frame)[-1:]:
+            if is_quoted(framed.before, framed.rest if framed.closed else framed.body):
+                continue
             if not framed.closed or SENTENCE_END.match(framed.rest):
                 return _Announced(framed.before, framed.body, framed=True, closed=framed.closed)
     return None

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from magistrate.prompts.frames import is_quoted
 from magistrate.prompts.numerals import CHINESE_NUMERAL, fold_line, number_of
 
 _DECORATION = re.compile("[*_`~|\"'\\[\\](){}$\u200b-\u200f\u2060\ufeff]+")
@@ -58,6 +59,7 @@ _LABEL_INSIDE = re.compile(
 _BRACKETED_END = re.compile(
     r"(?:\[\[[^\[\]]{1,20}\]\](?:\s|,|;|and\b)*)+(?=[.\s\"'”*_`)]*$)", re.IGNORECASE
 )
+_BRACKETED = re.compile(r"\[\[\s*[0-9]")
 _HEADING = re.compile(r"[^0-9]{1,80}:\s*|`{3,}\w*|#{1,6}\s[^0-9]{1,80}|[-=*_]{3,}")
 _LONGEST_NUMBER = 32
 _MOST_SCORES = 1000
@@ -104,13 +106,27 @@ def announced(line: str) -> str | None:
     starts = [found.start() for found in _LABEL_INSIDE.finditer(line)][-1:]
     if starts_with_label:
         starts.append(0)
-    starts.extend(found.start() for found in _BRACKETED_END.finditer(line))
+    starts.extend(
+        found.start() for found in _BRACKETED_END.finditer(line) if _is_own(line, found.start())
+    )
     for start in starts:
         tail = line[start:].lstrip() if start else line
         scanned = read_score_line(tail)
         if scanned is not None and (start == 0 or not scanned.rest):
             return tail
     return line if starts_with_label else None
+
+
+def _is_own(line: str, start: int) -> bool:
+    """Whether scores in brackets at a line's end are the judge's: not quoted, nor one of several.
+
+    >>> _is_own('The answer says "[[10]]"', 17), _is_own("Either [[3]] or [[4]]", 16)
+    (False, False)
+    """
+    before = line[:start]
+    if is_quoted(before, line[start:]):
+        return False
+    return _BRACKETED.search(before) is None or before.rstrip(" *_`\"'“").endswith((":", "："))
 
 
 def is_heading(line: str) -> bool:
