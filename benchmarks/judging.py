@@ -3,7 +3,7 @@
     python benchmarks/judging.py ../shared/data/pandalm/testset-v1.json
 
 The scripted engine replies; its own CPU time is taken off. ``stream`` is prompts, length and
-verdicts alone; ``run`` is a whole ``mg.judge``: input normalised, judgments on disk, decisions made.
+verdicts alone; ``run`` is a whole ``mg.judge``: input normalised, judgments on disk, decisions.
 With a window, prompts are counted in tokens as for a model of 4,096. CPU time, best of the rounds,
 since other work on the machine adds to it.
 """
@@ -35,9 +35,11 @@ class TimedEngine:
         self.info: EngineInfo = replace(self._engine.info, context_tokens=context_tokens)
 
     def count_tokens(self, text: str) -> int:
+        """Count as the scripted engine does."""
         return self._engine.count_tokens(text)
 
     def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        """Reply, and add up the time."""
         replies = self._engine.complete(requests)
         while True:
             began = time.process_time()
@@ -48,7 +50,7 @@ class TimedEngine:
             yield completion
 
     def close(self) -> None:
-        pass
+        """Nothing to free."""
 
 
 def measure(engine: TimedEngine, work: Callable[[], int], rounds: int) -> float:
