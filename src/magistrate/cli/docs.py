@@ -18,8 +18,9 @@ _INTRODUCTION = """\
 
 `magistrate` and `python -m magistrate` are the same. The result goes to standard output, all else
 (progress, notes, errors) to standard error. There is a bar and colour only on a terminal, and no
-colour where `NO_COLOR` is set. With `--json` standard output is exactly one JSON object, whose keys
-[json.md](json.md) describes; with `--quiet` there is no progress and no note.
+colour where `NO_COLOR` is set. With `--json` standard output is exactly one JSON object (of
+`families read` one a line, for each reply), whose keys [json.md](json.md) describes; with `--quiet`
+there is no progress and no note.
 """
 
 _EXIT_CODES = """\

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from magistrate.cli import families_import
+from magistrate.cli import families_import, families_read
 from magistrate.cli.help import example
 from magistrate.cli.options import JsonOption
 from magistrate.cli.terminal import Terminal
@@ -14,7 +14,18 @@ from magistrate.cli.terminal import Terminal
 if TYPE_CHECKING:
     from magistrate.prompts.text_family import TextFamily
 
-app = typer.Typer(help="List and show judge families: prompt and verdict.", rich_markup_mode=None)
+app = typer.Typer(
+    help="List, show and import judge families, and read stored replies as they do.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+
+
+@app.callback()
+def families(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the families, unless a command says otherwise."""
+    if context.invoked_subcommand is None:
+        list_families(as_json=as_json)
 
 
 @app.command("list", epilog=example("magistrate families list"))
@@ -42,6 +53,8 @@ def list_families(as_json: JsonOption = False) -> None:
             {
                 "name": family.name,
                 "description": family.file.description,
+                "verdict": family.file.verdict.kind,
+                "score_mode": family.file.score_mode is not None,
                 "min_answers": family.min_answers,
                 "max_answers": family.max_answers,
                 "reads_alone": family.reads_alone,
@@ -77,6 +90,13 @@ def show_family(
     terminal.line(f"answers: {_answers(family)}{alone}")
     terminal.line(f"verdict: {verdict.words}, {verdict.place} in the reply")
     terminal.line(f"prompt hash: {family.prompt_hash}")
+    if file.score_mode is None:
+        terminal.line("modes: reason")
+    else:
+        lead = family.in_mode("score").start
+        terminal.line(f"modes: reason, score{f' (the reply begins {lead!r})' if lead else ''}")
+    if family.start:
+        terminal.line(f"the reply begins {family.start!r}")
     for message in file.messages:
         terminal.line(f"\n[{message.role}]\n{message.text}")
     terminal.json(
@@ -88,12 +108,15 @@ def show_family(
             "max_answers": family.max_answers,
             "reads_alone": family.reads_alone,
             "prompt_hash": family.prompt_hash,
+            "start": family.start,
+            "score_start": family.in_mode("score").start if file.score_mode else None,
             "verdict": verdict.model_dump(mode="json"),
             "messages": [{"role": part.role, "text": part.text} for part in file.messages],
         }
     )
 
 
+app.command("read", epilog=families_read.EXAMPLES)(families_read.read_replies)
 app.command("import", epilog=families_import.EXAMPLES)(families_import.import_family)
 
 

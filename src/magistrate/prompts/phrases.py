@@ -150,7 +150,7 @@ def _at_start(line: str, phrase: Phrase) -> _Seen | None:
     text = line[announced.end() :] if announced else line
     body = phrase.read(text, announced is not None)
     if isinstance(body, Failure):
-        return _Seen(body, complete=True)
+        return _Seen(body, complete=False)
     if body is not None and announced and _PROSE.match(body.rest):
         return _Seen(Found(body.value, body.rest.lstrip(" .,;:!。–—-")), complete=True)
     if body is not None and SENTENCE_END.match(body.rest):
