@@ -794,6 +794,32 @@ def test_a_fixed_start_ends_the_prompt_and_begins_the_reply(home: Path) -> None:
     assert family.read([truncated], asked, (0, 1)).status == "truncated"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "outcome"),
+    [
+        ("mt-bench-pair", "[[B]]\n", "second"),
+        ("auto-j-pair", "So, the final decision is Tie.", "tie"),
+        ("prometheus-relative", "[RESULT] A\n", "first"),
+        ("pandalm-reasons-first", "Verdict: 2\n", "second"),
+        ("pair-reasons-first", "Grades: 8 9\n", "second"),
+        ("judgelm-reasons-first", "Scores: 9 8\n", "first"),
+        ("mt-bench-pair", "[[neither]]\n", None),
+    ],
+)
+def test_a_server_that_begins_the_reply_anew_is_understood(
+    name: str, text: str, outcome: str | None
+) -> None:
+    family = load_family(name, mode="score")
+    verdict = family.read([reply(text)], sample("a", "b"), (0, 1))
+    assert verdict.preference == outcome, verdict
+
+
+def test_a_fixed_score_written_again_is_not_the_judges_own() -> None:
+    family = load_family("judgelm-single", mode="score")
+    for text, score in (("10 8\n", 8.0), (" 10\n", 10.0), (" 8\n", 8.0)):
+        assert family.read([reply(text)], sample("a"), (0,)).scores == (score,)
+
+
 def test_a_score_mode_needs_the_scores_first(home: Path) -> None:
     text = PLAIN.replace('place = "first"', 'place = "last"') + "[score_mode]\nmax_tokens = 1\n"
     write_family(home, text)

@@ -270,17 +270,14 @@ class TextFamily:
 
     def _read_one(self, completion: Completion, *, count: int) -> Verdict:
         rules = self._rules_for(count)
-        verdict = parse(self.start + completion.text, rules, completion.finish_reason)
+        verdict = self._parse(completion, rules)
         if verdict.status != "ok" or not completion.logprobs:
             return verdict
         return with_probabilities(verdict, completion, rules, self.start)
 
     def _read_alone(self, completions: Sequence[Completion]) -> Verdict:
         rules = self._rules_for(1)
-        verdicts = [
-            parse(self.start + completion.text, rules, completion.finish_reason)
-            for completion in completions
-        ]
+        verdicts = [self._parse(completion, rules) for completion in completions]
         if failed := _first_failure(verdicts):
             return failed
         scores = [score for verdict in verdicts for score in verdict.scores or ()]
@@ -295,6 +292,15 @@ class TextFamily:
         if len(known) != 2 or len(marginals) != 2:
             return joined
         return with_marginals(joined, known, tie_gap=gap)
+
+    def _parse(self, completion: Completion, rules: Rules) -> Verdict:
+        """Read a reply with its fixed start, also where the judge wrote that again itself."""
+        text, finish = completion.text, completion.finish_reason
+        verdict = parse(self.start + text, rules, finish)
+        if self.start and verdict.status != "ok" and text.lstrip().startswith(self.start.strip()):
+            again = parse(text, rules, finish)
+            return again if again.status == "ok" else verdict
+        return verdict
 
     def _read_choices(self, completions: Sequence[Completion], *, count: int) -> Verdict:
         """Read the exact distribution over all verdicts."""
