@@ -145,6 +145,7 @@ def test_every_family_shows_replies_that_it_reads_itself(name: str, mode: str) -
             assert shown[-len(plain) + len(system) :] == plain[len(system) :]
             reply = next(m.text for m in shown if m.role == "assistant")
         assert reply.startswith(family.start)
+        assert not family.start or not reply.startswith(family.start * 2)
         read = bare.read(
             [Completion(key="0", text=reply.removeprefix(bare.start).rstrip())]
             * (2 if bare.reads_alone else 1),

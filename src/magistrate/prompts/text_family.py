@@ -11,7 +11,9 @@ from magistrate.errors import FamilyError
 from magistrate.ids import content_id
 from magistrate.messages import Choices, Completion, Message, Part, Sampling
 from magistrate.prompts.approximate import score_marginals, with_marginals, with_probabilities
+from magistrate.prompts.assembly import with_demonstrations, with_start
 from magistrate.prompts.base import Verdict
+from magistrate.prompts.checks import check_markers, check_slots
 from magistrate.prompts.demonstrations import renamed
 from magistrate.prompts.distribution import (
     Distribution,
@@ -33,7 +35,7 @@ from magistrate.prompts.slots import (
     sample_values,
 )
 from magistrate.prompts.template import MessageTemplate, Template
-from magistrate.prompts.untrusted import ANY_NUMBER, UNTRUSTED_VERSION, DataRules
+from magistrate.prompts.untrusted import UNTRUSTED_VERSION, DataRules
 from magistrate.prompts.writing import gold_value, write_verdict
 from magistrate.records import Answer, Sample
 
@@ -87,8 +89,8 @@ class TextFamily:
         self._shows_turns = any(
             name.startswith(("dialogue", "turns")) for name in self._template.variables
         )
-        _check_slots(file, self._template, where)
-        _check_markers(file, where)
+        check_slots(file, self._template, where)
+        check_markers(file, where)
         self.demonstrations = tuple(demonstrations)
         self._shown_before = tuple(
             message
@@ -181,7 +183,7 @@ class TextFamily:
             FamilyError: The template fails on this sample.
         """
         return tuple(
-            _with_start(_with_demonstrations(messages, self._shown_before), self.start)
+            with_start(with_demonstrations(messages, self._shown_before), self.start)
             for messages in self._render(sample, answers_shown(sample, order))
         )
 
@@ -327,34 +329,6 @@ class TextFamily:
         return self.file.verdict.rules(count, fixed=fixed)
 
 
-def _with_start(messages: tuple[Message, ...], start: str) -> tuple[Message, ...]:
-    """Return a prompt with the fixed start of the reply at its end."""
-    if not start:
-        return messages
-    last = messages[-1]
-    if last.role != "text":
-        return (*messages, Message("assistant", (Part(start),)))
-    parts = last.parts
-    if parts and parts[-1].slot is None:
-        parts = (*parts[:-1], Part(parts[-1].text + start))
-    else:
-        parts = (*parts, Part(start))
-    return (*messages[:-1], Message("text", parts))
-
-
-def _with_demonstrations(
-    messages: tuple[Message, ...], shown: tuple[Message, ...]
-) -> tuple[Message, ...]:
-    """Put demonstrations before what is judged, behind the system message if there is one."""
-    if not shown:
-        return messages
-    if messages[-1].role == "text":
-        before = tuple(part for message in shown for part in message.parts)
-        return (Message("text", before + messages[-1].parts),)
-    system = [message for message in messages if message.role == "system"]
-    return (*system, *shown, *(message for message in messages if message.role != "system"))
-
-
 def _first_failure(verdicts: Sequence[Verdict]) -> Verdict | None:
     for place, verdict in enumerate(verdicts, 1):
         if verdict.status != "ok":
@@ -363,39 +337,3 @@ def _first_failure(verdicts: Sequence[Verdict]) -> Verdict | None:
                 status=verdict.status, error=f"{verdict.error}{which}", mass=verdict.mass
             )
     return None
-
-
-def _check_slots(file: FamilyFile, template: Template, where: str) -> None:
-    """Refuse a template that leaves out the question or an answer."""
-    names = template.variables
-    alone = {"answer", "dialogue"} & names
-    together = {name for name in names if name.startswith(("answer", "dialogue"))} - alone
-    kind = "reads each answer alone" if file.reads_alone else "reads all answers together"
-    if file.verdict.scale is None and (scale := {"lowest", "highest"} & names):
-        raise FamilyError(
-            f"{where}: the verdict has no scale; do not use {', '.join(sorted(scale))}"
-        )
-    missing: list[str] = []
-    if not names & {"question", "turns"} and not any(n.startswith("dialogue") for n in names):
-        missing.append("question")
-    if file.reads_alone:
-        missing += [] if alone else ["answer"]
-    elif not names & {"answers", "dialogues"}:
-        numbered = range(1, file.min_answers + 1)
-        absent = [k for k in numbered if not names & {f"answer_{k}", f"dialogue_{k}"}]
-        fixed_count = file.max_answers == file.min_answers
-        if not fixed_count or len(absent) == file.min_answers:
-            missing.append("answers")
-        else:
-            missing += [f"answer_{k}" for k in absent]
-    template.require(*missing)
-    if forbidden := together if file.reads_alone else alone:
-        raise FamilyError(f"{where}: the family {kind}; do not use {', '.join(sorted(forbidden))}")
-
-
-def _check_markers(file: FamilyFile, where: str) -> None:
-    """Refuse a marker that no message writes: it was mistyped, or protects nothing."""
-    wording = "\n".join(message.text or "" for message in file.messages)
-    for marker in file.markers:
-        if marker.partition(ANY_NUMBER)[0] not in wording:
-            raise FamilyError(f"{where}: no message holds the marker '{marker}'; mend one of them")

@@ -75,6 +75,8 @@ def write_verdict(section: VerdictSection, value: Value, *, lead: str, reasons: 
         return _json(section, value, reasons)
     text = _text(section, value)
     before, _, after = section.frames[0].partition(VERDICT)
+    if lead and text.startswith(lead.strip()):
+        return text  # the start of a list is its own first bracket
     if lead and lead.rstrip().endswith(before.rstrip()):
         before = lead if lead[-1] in " ([{" else lead + " "
     return f"{before}{text}{after}"
