@@ -73,8 +73,9 @@ def distribution_of(logprobs: Sequence[float], total: int) -> Distribution | Ver
         return Verdict(
             status="unparsed",
             mass=mass,
-            error=f"no_mass: all verdicts together have a probability of {mass:.2g}, below "
-            f"{LEAST_MASS:g}",
+            # Without the mass itself, which the verdict holds: equal reasons are counted together.
+            error=f"no_mass: the model hardly ever begins its reply with a verdict of this family "
+            f"(a probability below {LEAST_MASS:g}); try reason mode, or another family",
         )
     whole = math.fsum(weights)
     return Distribution(tuple(weight / whole for weight in weights), round(min(mass, 1.0), 12))
