@@ -154,7 +154,7 @@ def markdown(table: dict[str, dict[str, float]]) -> str:
         base = " | ".join(f"{100 * row[k]:.1f}" for k in ("longer wins", "first wins", "random"))
         if name == "mean":
             lines.append(
-                f"| mean of the five columns | | {100 * row['accuracy']:.1f} | | | {base} |"
+                f"| mean of the five | | {100 * row['accuracy']:.1f} | | | {base} |"
             )
             continue
         sure = (

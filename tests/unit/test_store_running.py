@@ -19,6 +19,7 @@ from magistrate.judging.resolve import load_judge
 from magistrate.messages import Completion, Request
 from magistrate.records import Answer, Sample
 from magistrate.store.lock import RunLock
+from magistrate.store.seal import changed_since
 
 
 def pairs(count: int) -> list[Sample]:
@@ -411,3 +412,22 @@ def test_a_file_in_the_way_is_a_run_error(tmp_path: Path) -> None:
         with pytest.raises(RunError, match=r"a file is in the way.*--out"):
             mg.judge(pairs(1), "scripted:longer", out)
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_judge_that_cannot_be_asked_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(mg.MagistrateError, match="OPENAI_API_KEY is not set"):
+        mg.judge(pairs(1), "openai:m#pair", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_showing_a_changed_run_says_so(tmp_path: Path) -> None:
+    run = mg.judge(pairs(2), "scripted:longer", tmp_path / "run")
+    assert changed_since(run) is None
+    with run.folder.judgments.open("ab") as file:
+        file.write(run.folder.judgments.read_bytes().splitlines(keepends=True)[0])
+    notice = changed_since(run)
+    assert notice is not None
+    assert "4 lines then, 5 now" in notice.message

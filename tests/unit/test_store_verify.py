@@ -326,8 +326,10 @@ def test_a_resume_says_that_the_judgments_were_changed_and_run_json_remembers(ou
     assert list(again.notices()) == []
     assert again.manifest.judgments_changed == run.manifest.judgments_changed
     report = mg.verify_run(out)
-    assert report.ok
-    assert "was found changed by something other than a command" in "\n".join(report.notes)
+    assert not report.ok, "going on with a changed file does not make it sound"
+    assert ["a resume found it changed" in str(finding) for finding in report.findings] == [True]
+    fresh = mg.judge(pairs(4), JUDGE, out, start_over=True)
+    assert mg.verify_run(fresh.path).ok
 
 
 def test_decisions_follow_judgments_that_were_changed(out: Path) -> None:
@@ -339,7 +341,8 @@ def test_decisions_follow_judgments_that_were_changed(out: Path) -> None:
 def test_a_run_of_before_there_were_hashes_is_sound_and_gets_one(out: Path) -> None:
     path = out / "run.json"
     values = json.loads(path.read_text())
-    del values["judgments_sha256"], values["judgments_changed"]
+    for later in ("judgments_sha256", "judgments_changed", "judgments_repaired"):
+        del values[later]
     path.write_text(json.dumps(values))
     assert mg.verify_run(out).ok
     run = mg.judge(pairs(4), JUDGE, out)
@@ -350,5 +353,7 @@ def test_a_run_of_before_there_were_hashes_is_sound_and_gets_one(out: Path) -> N
 def test_a_repair_is_remembered(out: Path) -> None:
     lines(lambda all_lines: [*all_lines[:2], b"{}\n", *all_lines[3:]])(out)
     repair_run(out)
-    assert len(mg.open_run(out).manifest.judgments_changed) == 1
-    assert "found changed" in "\n".join(mg.verify_run(out).notes)
+    assert len(mg.open_run(out).manifest.judgments_repaired) == 1
+    assert "moved aside" in "\n".join(mg.verify_run(out).notes)
+    mg.judge(pairs(4), JUDGE, out)
+    assert mg.verify_run(out).ok, "what was damaged was judged again"

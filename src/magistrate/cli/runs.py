@@ -95,11 +95,13 @@ def show_run(
     from magistrate.report.summary import evaluate
     from magistrate.report.table import summary_table
     from magistrate.store.run import open_run
+    from magistrate.store.seal import changed_since
 
     terminal = Terminal(as_json, quiet)
     run = open_run(run_folder)
+    changed = changed_since(run)
     summary = evaluate(run)
-    terminal.notices(run.notices())
+    terminal.notices([*run.notices(), *([changed] if changed else [])])
     terminal.bad_rows(run.bad_rows(), summary.bad_rows, run.folder.bad_rows)
     terminal.table(summary_table(summary))
     terminal.json(run_json(run, summary))

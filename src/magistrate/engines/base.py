@@ -49,6 +49,19 @@ class EngineInfo:
 
 
 @runtime_checkable
+class ChecksItself(Protocol):
+    """An engine that knows beforehand when every request would fail, such as for want of a key."""
+
+    def check(self) -> None:
+        """Look whether requests can be made; ask nobody.
+
+        Raises:
+            EngineError: They cannot.
+        """
+        ...
+
+
+@runtime_checkable
 class Engine(Protocol):
     """Runs one model."""
 

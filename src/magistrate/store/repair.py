@@ -10,7 +10,7 @@ from magistrate.store.lines import iterate_lines
 from magistrate.store.lock import RunLock
 from magistrate.store.manifest import bring_up_to_date, write_manifest
 from magistrate.store.run import open_run
-from magistrate.store.seal import with_change
+from magistrate.store.seal import with_repair
 
 
 def repair_run(path: str | Path) -> int:
@@ -40,9 +40,7 @@ def repair_run(path: str | Path) -> int:
                     file.write(line)
             file.put_in_place()
         index = read_index(folder.judgments)
-        manifest = run.manifest
-        if manifest.judgments_sha256 is not None:
-            manifest = with_change(manifest)  # the damage, if nothing else
+        manifest = with_repair(run.manifest)
         write_manifest(folder.manifest, bring_up_to_date(manifest, index, "stopped"))
     return len(damaged)
 

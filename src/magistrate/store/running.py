@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from pathlib import Path
 
+from magistrate.engines.base import ChecksItself
 from magistrate.formats.base import Notice
 from magistrate.judging.chunk import Manner
 from magistrate.judging.judge import Judge, Mode
@@ -98,6 +99,7 @@ def judge(
             out,
             settings,
             start_over=start_over,
+            check=_can_ask,
             on_progress=on_progress,
             on_notice=on_notice,
         ) as work,
@@ -110,6 +112,12 @@ def judge(
                 spending=Spending(work.spent, settings.max_cost),
             )
         )
+
+
+def _can_ask(judge: Judge) -> None:
+    """Let an engine say that it cannot be asked before there is a folder for its answers."""
+    if isinstance(judge.engine, ChecksItself):
+        judge.engine.check()
 
 
 @contextmanager

@@ -14,14 +14,30 @@ from datetime import UTC, datetime
 
 from magistrate.formats.base import Notice
 from magistrate.store.folder import RunFolder
-from magistrate.store.index import JournalIndex
+from magistrate.store.index import JournalIndex, read_index
 from magistrate.store.manifest import RunManifest
+from magistrate.store.run import Run
 
 
 def is_broken(manifest: RunManifest, index: JournalIndex) -> bool:
     """Whether the journal, as it was read, is not the one that was sealed; False without a seal."""
     sealed = manifest.judgments_sha256
     return sealed is not None and (bool(index.tail_bytes) or index.sha256 != sealed)
+
+
+def changed_since(run: Run) -> Notice | None:
+    """Return a notice if a run's journal is not the one that its last command sealed."""
+    index = read_index(run.folder.judgments)
+    if not is_broken(run.manifest, index):
+        return None
+    return Notice(
+        kind="judgments-changed",
+        message=(
+            f"{run.folder.judgments} is not as the last command left it "
+            f"({_difference(run.manifest, index)}): something else changed it, and what is shown "
+            f"here is what it holds now; 'magistrate runs verify {run.path}' says more"
+        ),
+    )
 
 
 def checked(
@@ -55,6 +71,12 @@ def with_change(manifest: RunManifest) -> RunManifest:
     """Return a manifest that remembers that the journal was found changed now."""
     changed = (*manifest.judgments_changed, datetime.now(UTC))
     return manifest.model_copy(update={"judgments_changed": changed})
+
+
+def with_repair(manifest: RunManifest) -> RunManifest:
+    """Return a manifest that remembers that damaged lines were moved out of the journal now."""
+    repaired = (*manifest.judgments_repaired, datetime.now(UTC))
+    return manifest.model_copy(update={"judgments_repaired": repaired})
 
 
 def _difference(manifest: RunManifest, index: JournalIndex) -> str:

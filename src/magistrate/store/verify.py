@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
 
@@ -105,7 +106,7 @@ class _Verification:
         self._check_seal()
         self._check_counts()
         self._note_names()
-        self._note_changes()
+        self._check_history()
         if not self._count:
             self._check_decisions()
         statuses = Counter(self._last.values())
@@ -215,14 +216,19 @@ class _Verification:
                 f"changed after the last command had ended",
             )
 
-    def _note_changes(self) -> None:
-        """What was changed once stays known, though the run was sealed anew since."""
-        changed = self._manifest.judgments_changed
-        if changed:
-            when = ", ".join(f"{moment:%Y-%m-%d %H:%M} UTC" for moment in changed[-3:])
+    def _check_history(self) -> None:
+        """What was changed once stays a finding, though the run was sealed anew since."""
+        if changed := self._manifest.judgments_changed:
+            self._find(
+                self._folder.judgments,
+                f"a resume found it changed by something other than a command that judges "
+                f"({_times(changed)}) and went on with what it held; nobody can tell what the "
+                f"judge had said: begin anew with --start-over, unless the change was yours",
+            )
+        if repaired := self._manifest.judgments_repaired:
             self._notes.append(
-                f"{self._folder.judgments.name} was found changed by something other than a "
-                f"command that judges ({when}); the run went on with what it held"
+                f"damaged lines of {self._folder.judgments.name} were moved aside "
+                f"({_times(repaired)})"
             )
 
     def _note_names(self) -> None:
@@ -280,3 +286,7 @@ def _unusable(path: Path) -> str | None:
     if not path.exists():
         return "the file is missing"
     return None if path.stat().st_size else "the file is empty"
+
+
+def _times(moments: Sequence[datetime]) -> str:
+    return ", ".join(f"{moment:%Y-%m-%d %H:%M} UTC" for moment in moments[-3:])

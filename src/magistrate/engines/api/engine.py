@@ -90,6 +90,14 @@ class ApiEngine:
         """Return how many tokens ``text`` takes: exactly, or at most (``docs/engines.md``)."""
         return self._counter.count(text)
 
+    def check(self) -> None:
+        """Look whether there is the key that the server needs.
+
+        Raises:
+            EngineError: There is none.
+        """
+        self.served.key.require(self.served.address)
+
     def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
         """Answer every request once, as replies come.
 
@@ -100,7 +108,7 @@ class ApiEngine:
             EngineError: The key, the model, the account or the URL is wrong, or the server is down.
             CostLimitError: The next request could pass ``max_cost``.
         """
-        self.served.key.require(self.served.address)
+        self.check()
         if not requests:
             return
         thread = self._started()
