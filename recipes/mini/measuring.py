@@ -153,9 +153,7 @@ def markdown(table: dict[str, dict[str, float]]) -> str:
     for name, row in table.items():
         base = " | ".join(f"{100 * row[k]:.1f}" for k in ("longer wins", "first wins", "random"))
         if name == "mean":
-            lines.append(
-                f"| mean of the five | | {100 * row['accuracy']:.1f} | | | {base} |"
-            )
+            lines.append(f"| mean of the five | | {100 * row['accuracy']:.1f} | | | {base} |")
             continue
         sure = (
             f"{100 * row['confident half']:.1f} "
