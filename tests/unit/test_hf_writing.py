@@ -10,6 +10,7 @@ from hf_help import byte_tokenizer, pair_prompt, tiny_engine, tiny_model, torch
 
 from magistrate.engines.hf.engine import HfEngine
 from magistrate.engines.hf.loading import LoadedModel
+from magistrate.engines.hf.passes import PackedPasses, PlainPasses
 from magistrate.engines.hf.settings import HfOptions
 from magistrate.engines.hf.writing import Task, Writer, cut_at
 from magistrate.errors import EngineError
@@ -169,11 +170,20 @@ def without_batch(engine: HfEngine, request: Request) -> str:
     return engine._decode(out[0, len(prompt.ids) :].tolist())
 
 
-@pytest.mark.parametrize("make", ["llama", "gpt2", "mistral"])
-def test_replies_in_batches_equal_replies_of_generate(make: str) -> None:
-    changes: dict[str, Any] = {"sliding_window": 16} if make == "mistral" else {}
+@pytest.mark.parametrize("packed", [True, False], ids=["packed", "plain"])
+@pytest.mark.parametrize("make", ["llama", "gpt2", "mistral", "gemma2", "bloom"])
+def test_replies_in_batches_equal_replies_of_generate(
+    make: str, packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes: dict[str, Any] = {"n_head": 4} if make == "bloom" else {}
+    if make in ("mistral", "gemma2"):
+        changes = {"sliding_window": 16}
     tokenizer = byte_tokenizer()
-    engine = tiny_engine(tiny_model(make, vocab=len(tokenizer), **changes), tokenizer)
+    model = tiny_model(make, vocab=len(tokenizer), **changes)
+    engine = tiny_engine(model, tokenizer, HfOptions(batch_tokens=300))
+    assert isinstance(engine.passes, PackedPasses) == (make != "bloom")
+    if not packed:
+        monkeypatch.setattr(engine, "_passes", PlainPasses(model, 300))
     requests = requests_of(5)
     found = ask(engine, requests)
     for request in requests:

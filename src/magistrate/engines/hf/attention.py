@@ -137,29 +137,29 @@ def attend(
         # Copies: a view would keep the whole pass in memory.
         pair = (key[:, :, start:end].clone(), value[:, :, start:end].clone())
         plan.kept.setdefault(stretch, {})[layer] = pair
-    groups = query.shape[1] // key.shape[1]
+    heads, groups = key.shape[1], query.shape[1] // key.shape[1]
     output = query.new_empty((1, query.shape[1], query.shape[2], value.shape[3]))
     for part in plan.parts:
         start, end = part.rows
         seen = [plan.given[stretch][layer] for stretch in part.given]
         seen += [(key[:, :, a:b], value[:, :, a:b]) for a, b in (*part.before, part.rows)]
+        # Heads that share keys stand side by side: [heads, groups, tokens, size], without copies.
         keys, values = (
-            torch.cat(found, dim=2) if len(found) > 1 else found[0]
+            (torch.cat(found, dim=2) if len(found) > 1 else found[0])[0, :, None].expand(
+                -1, groups, -1, -1
+            )
             for found in zip(*seen, strict=True)
         )
-        if groups > 1:
-            keys = keys.repeat_interleave(groups, dim=1)
-            values = values.repeat_interleave(groups, dim=1)
-        queries = query[:, :, start:end]
+        queries = query[0, :, start:end].reshape(heads, groups, end - start, query.shape[3])
         mask = part.mask(sliding_window, query.dtype)
         if softcap is None and s_aux is None:
-            output[:, :, start:end] = torch.nn.functional.scaled_dot_product_attention(
+            found = torch.nn.functional.scaled_dot_product_attention(
                 queries, keys, values, attn_mask=mask, is_causal=mask is None, scale=scaling
             )
         else:
-            output[:, :, start:end] = _step_by_step(
-                queries, keys, values, mask, scaling, softcap, s_aux
-            )
+            sinks = None if s_aux is None else s_aux.reshape(heads, groups, 1, 1)
+            found = _step_by_step(queries, keys, values, mask, scaling, softcap, sinks)
+        output[0, :, start:end] = found.flatten(0, 1)
     return output.transpose(1, 2).contiguous(), None
 
 
@@ -183,8 +183,8 @@ def _step_by_step(
     else:
         scores = scores + mask
     if sinks is not None:
-        sink = sinks.reshape(1, -1, 1, 1).expand(1, -1, scores.shape[2], 1).to(scores.dtype)
-        scores = torch.cat([scores, sink], dim=3)
+        sinks = sinks.expand(-1, -1, scores.shape[2], 1).to(scores.dtype)
+        scores = torch.cat([scores, sinks], dim=3)
     weights = torch.softmax(scores, dim=3, dtype=torch.float32).to(queries.dtype)
     if sinks is not None:
         weights = weights[..., :-1]

@@ -16,7 +16,7 @@ from magistrate.engines.hf.chat import ChatTemplate
 from magistrate.engines.hf.choosing import choose_passes
 from magistrate.engines.hf.exactly import TreeReader
 from magistrate.engines.hf.loading import LoadedModel
-from magistrate.engines.hf.passes import Passes, PassResult
+from magistrate.engines.hf.passes import PackedPasses, Passes, PassResult
 from magistrate.engines.hf.plain import PlainTokenizer
 from magistrate.engines.hf.prompts import Prompt, PromptEncoder
 from magistrate.engines.hf.settings import HfOptions
@@ -30,6 +30,9 @@ CHUNK = 64
 """Requests taken at once on a processor: what a kill costs at most."""
 
 CHUNK_ON_GPU = 256
+
+_READ_APART = 8
+"""Packed prompts are read a few at a time, whatever the size of the batch that writes."""
 
 _TRIAL = (
     "A short text of ordinary words, long enough to see whether prompts can be packed: "
@@ -70,9 +73,8 @@ class HfEngine:
         self._passes: Passes | None = None
         self._ends = _ends(self._model, tokenizer)
         self._decode_with = tokenizer
-        self._writer: Writer | None = Writer(
-            self._model, self._decode, self._budget, options.batch_replies or (64 if on_gpu else 16)
-        )
+        self._rows = options.batch_replies or (64 if on_gpu else 16)
+        self._writer: Writer | None = None
         own: dict[str, Any] = {"dtype": loaded.dtype, "template": chat.name}
         if not chat.is_there and options.chat_template == "auto":
             own["note"] = "the model has no chat template: messages are joined by blank lines"
@@ -101,6 +103,21 @@ class HfEngine:
             self._passes = choose_passes(self._open_model(), self._budget, sample)
         return self._passes
 
+    @property
+    def writer(self) -> Writer:
+        """What lets the model write."""
+        if self._writer is None:
+            model = self._open_model()
+            packed = self.passes if isinstance(self.passes, PackedPasses) else None
+            self._writer = Writer(
+                model,
+                self._decode,
+                budget=self._budget if packed is None else self._budget * _READ_APART,
+                rows=self._rows,
+                prefill=packed.prefill if packed else None,
+            )
+        return self._writer
+
     def count_tokens(self, text: str) -> int:
         """Return how many tokens ``text`` takes, encoded as plain text."""
         return self._plain.count(text)
@@ -112,7 +129,7 @@ class HfEngine:
             EngineError: The engine was closed, or the model fails.
         """
         self._open_model()
-        to_read: dict[VerdictTree, list[tuple[Request, Prompt]]] = {}
+        to_read: dict[int, tuple[VerdictTree, list[tuple[Request, Prompt]]]] = {}
         to_write: list[tuple[Request, Prompt]] = []
         for request in requests:
             try:
@@ -123,8 +140,8 @@ class HfEngine:
             if tree is None:
                 to_write.append((request, prompt))
             else:
-                to_read.setdefault(tree, []).append((request, prompt))
-        for tree, asked in to_read.items():
+                to_read.setdefault(id(tree), (tree, []))[1].append((request, prompt))
+        for tree, asked in to_read.values():
             yield from self._read(tree, asked)
         if to_write:
             yield from self._write(to_write)
@@ -167,13 +184,11 @@ class HfEngine:
 
     def _write(self, asked: Sequence[tuple[Request, Prompt]]) -> Iterator[Completion]:
         """Yield replies."""
-        if self._writer is None:
-            return
         tasks = [
             Task(prompt.ids, request.sampling, self._ends_of(prompt)) for request, prompt in asked
         ]
         started = time.perf_counter()
-        for replies in self._guarded(self._writer.write(tasks)):
+        for replies in self._guarded(self.writer.write(tasks)):
             seconds = (time.perf_counter() - started) / len(replies)
             for reply in replies:
                 request, prompt = asked[reply.index]

@@ -33,12 +33,11 @@ class Pass:
 class _Row:
     """A row that grows part by part."""
 
-    def __init__(self, forest: Forest, device: Any) -> None:
+    def __init__(self, device: Any) -> None:
         self.ids: list[int] = []
         self.positions: list[int] = []
         self.parts: list[Part] = []
         self.ranges: dict[int, tuple[int, int]] = {}
-        self._forest = forest
         self._device = device
 
     def add(
@@ -85,21 +84,30 @@ def lay_out(
         keep: Stretches that later passes need.
         device: Where the model is.
     """
-    row = _Row(forest, device)
+    row = _Row(device)
+    inner, depths = _tree_mask(tree, device), tree.depths
+    last: dict[int, list[int]] = {}
+    ends = set(ends_of(forest, batch))
     for index in batch.stretches:
         stretch = forest.stretches[index]
-        places = range(stretch.start, stretch.start + len(stretch.ids))
-        row.add(stretch.ids, places, forest.chain(stretch.parent), None)
-        row.ranges[index] = row.parts[-1].rows
-    inner, depths = _tree_mask(tree, device), tree.depths
-    rows: list[int] = []
-    for end in ends_of(forest, batch):
-        stretch = forest.stretches[end]
-        length = stretch.start + len(stretch.ids)
-        rows.append(row.ranges[end][1] - 1)
-        if tree.tokens:
-            rows += range(len(row.ids), len(row.ids) + len(tree.tokens))
-            row.add(tree.tokens, [length + depth for depth in depths], forest.chain(end), inner)
+        size, begun = len(stretch.ids), len(row.ids)
+        places = range(stretch.start, stretch.start + size)
+        row.ranges[index] = (begun, begun + size)
+        chain = forest.chain(stretch.parent)
+        if index not in ends or not tree.tokens:
+            row.add(stretch.ids, places, chain, None)
+            last[index] = [begun + size - 1]
+            continue
+        behind = [places.stop + depth for depth in depths]
+        last[index] = list(range(begun + size - 1, begun + size + len(tree.tokens)))
+        if chain:
+            # Prompt and tree in one go: one attention less, at the price of a mask.
+            both = _behind(size, inner)
+            row.add([*stretch.ids, *tree.tokens], [*places, *behind], chain, both)
+        else:
+            row.add(stretch.ids, places, chain, None)
+            row.add(tree.tokens, behind, [index], inner)
+    rows = [place for end in ends_of(forest, batch) for place in last[end]]
     plan = Plan(
         row.parts,
         {stretch: kept[stretch] for stretch in batch.given},
@@ -127,6 +135,13 @@ def _joined(ranges: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         else:
             found.append((start, end))
     return tuple(found)
+
+
+def _behind(size: int, inner: Any) -> Any:
+    """Return which of a stretch's tokens and of a tree behind it see which."""
+    seen = inner.new_ones(size + len(inner), size + len(inner)).tril()
+    seen[size:, size:] = inner
+    return seen
 
 
 def _tree_mask(tree: VerdictTree, device: Any) -> Any:

@@ -20,6 +20,8 @@ from magistrate.engines.hf.forest import Batch, Forest, grow_forest, make_batche
 from magistrate.engines.hf.layout import Pass, ends_of, lay_out
 from magistrate.engines.hf.memory import free_memory, is_out_of_memory
 
+_NO_TREE = VerdictTree((), (), (), ((),), ((),))
+
 
 @dataclass(frozen=True, slots=True)
 class PassResult:
@@ -80,6 +82,35 @@ class PackedPasses:
                 if result.error is not None:
                     break
             waiting = [i for i in waiting if i not in set(done)]
+
+    def prefill(self, prompts: Sequence[Sequence[int]], cache: Any) -> Any:
+        """Read some prompts and fill a model's cache with them, padded at the front.
+
+        Args:
+            prompts: B prompts.
+            cache: A new cache of transformers.
+
+        Returns:
+            Logits [B, vocabulary] after each prompt.
+        """
+        forest = grow_forest(prompts, share=self._share)
+        kept: dict[int, KeyValues] = {}
+        after: dict[int, Any] = {}
+        for batch in make_batches(forest, self._budget, 0):
+            row = lay_out(forest, batch, _NO_TREE, kept, batch.stretches, self._model.device)
+            after |= zip(ends_of(forest, batch), self._forward(row), strict=True)
+            kept |= row.plan.kept
+        chains = [forest.chain(end) for end in forest.ends]
+        width = max(map(len, prompts))
+        for layer in sorted(kept[chains[0][0]]):
+            keys, values = (
+                torch.cat(
+                    [_padded([kept[s][layer][which] for s in chain], width) for chain in chains]
+                )
+                for which in (0, 1)
+            )
+            cache.update(keys, values, layer)
+        return torch.stack([after[end] for end in forest.ends])
 
     def _run_all(
         self, prompts: Sequence[Sequence[int]], tree: VerdictTree, budget: int
@@ -195,6 +226,14 @@ def _result(forest: Forest, batch: Batch, tree: VerdictTree, logits: Any) -> Pas
     return PassResult(
         batch.prompts, [of_end[forest.ends[p]] for p in batch.prompts], tuple(computed)
     )
+
+
+def _padded(found: Sequence[Any], width: int) -> Any:
+    """Join keys or values [1, heads, tokens, size], with zeros before them up to a width."""
+    missing = width - sum(each.shape[2] for each in found)
+    first = found[0]
+    zeros = first.new_zeros((1, first.shape[1], missing, first.shape[3]))
+    return torch.cat([zeros, *found], dim=2)
 
 
 def _pick(prompts: Sequence[Sequence[int]], indices: Sequence[int]) -> list[Sequence[int]]:

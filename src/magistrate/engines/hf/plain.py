@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -24,6 +25,8 @@ from magistrate.messages import Part
 
 _WORD = re.compile(r"[\w\s▁]*")
 _REPLACEMENT = "\ufffd"
+_SPANS_REMEMBERED = 64
+"""The same instruction stands before every prompt of a judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class PlainTokenizer:
         """Ids that data must not have."""
         self._first = _copy(spec, controls, first=True)
         self._later = _copy(spec, controls, first=False)
+        # Bound to the instance, so that the cache goes when the instance goes.
+        self._encode_span = lru_cache(maxsize=_SPANS_REMEMBERED)(self._encode_tuple)
         self.prefix: tuple[int, ...] = _prefix(tokenizer)
         """What the tokenizer puts before a text that has no template around it."""
 
@@ -114,7 +119,7 @@ class PlainTokenizer:
             if span.control is not None:
                 ids.append(span.control)
             else:
-                ids += self.encode(span.text, first=place == 0)
+                ids += self._encode_span(span.text, place == 0)
         return ids
 
     def begins_with_control(self, text: str) -> int | None:
@@ -125,6 +130,9 @@ class PlainTokenizer:
     def after_last_control(self, text: str) -> str:
         """Return what stands behind the last control token of a template's text."""
         return str(self._own_controls.split(text)[-1])
+
+    def _encode_tuple(self, text: str, first: bool) -> tuple[int, ...]:
+        return tuple(self.encode(text, first=first))
 
     def _control(self, found: str) -> int:
         return self._ids[found] if found in self._ids else self._ids[found.strip()]

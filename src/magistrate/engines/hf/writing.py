@@ -1,4 +1,7 @@
-"""Replies, written in batches of similar length, padded at the front.
+"""Replies, written in batches of similar length.
+
+Where prompts can be packed they are, so that what they share is read once; then their keys and
+values are padded at the front and the replies grow side by side. Replies that end leave the batch.
 
 A reply ends with a sign of the model's that ends a turn, with a stop string, or with the last token
 that it may have; the first two are ``stop``, the last is ``length``. A stop string is looked for in
@@ -63,7 +66,13 @@ class Writer:
     """Lets a model write."""
 
     def __init__(
-        self, model: Any, decode: Callable[[list[int]], str], budget: int, rows: int
+        self,
+        model: Any,
+        decode: Callable[[list[int]], str],
+        *,
+        budget: int,
+        rows: int,
+        prefill: Callable[[Sequence[Sequence[int]], Any], Any] | None = None,
     ) -> None:
         """Take the model.
 
@@ -72,11 +81,14 @@ class Writer:
             decode: Returns the text of some tokens.
             budget: Most tokens of a batch of prompts, padding counted.
             rows: Most replies written at once.
+            prefill: Reads prompts into a cache and returns the logits after each; by the model
+                itself when None.
         """
         self._model = model
         self._decode = decode
         self._budget = budget
         self._rows = rows
+        self._prefill = prefill
         names = inspect.signature(model.forward).parameters
         self._cache_name = "cache" if "cache" in names else "past_key_values"
         self._takes_positions = "position_ids" in names
@@ -122,8 +134,11 @@ class Writer:
         cache = DynamicCache(config=self._model.config)
         alive = list(range(len(tasks)))
         with torch.inference_mode():
-            while True:
+            if self._prefill is None:
                 logits = self._step(ids, mask, cache)
+            else:
+                logits = self._prefill([task.prompt for task in tasks], cache).float()
+            while True:
                 chosen = [
                     self._take(replies[i], tasks[i], drawers[i], row)
                     for i, row in zip(alive, logits, strict=True)
@@ -138,6 +153,7 @@ class Writer:
                 alive = [alive[row] for row in going]
                 ids = torch.tensor([[chosen[row]] for row in going], device=device)
                 mask = torch.cat([mask, mask.new_ones((len(going), 1))], dim=1)
+                logits = self._step(ids, mask, cache)
 
     def _step(self, ids: Any, mask: Any, cache: Any) -> Any:
         """Return the logits [rows, vocabulary] of the next token, float32."""
