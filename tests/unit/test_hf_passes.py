@@ -11,7 +11,7 @@ import pytest
 from hf_help import tiny_model, torch
 
 from magistrate.engines.exact import Ask, VerdictTree
-from magistrate.engines.hf.choosing import choose_passes
+from magistrate.engines.hf.choosing import choose_passes, choose_writer
 from magistrate.engines.hf.forest import grow_forest, make_batches
 from magistrate.engines.hf.passes import PackedPasses, PlainPasses
 
@@ -151,6 +151,46 @@ def test_a_model_whose_packed_pass_is_wrong_is_read_the_plain_way(
 
     monkeypatch.setattr(model, "forward", without_positions)
     assert isinstance(choose_passes(model, 500, list(range(20, 60))), PlainPasses)
+
+
+DEEPSEEK: dict[str, Any] = {
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "kv_lora_rank": 8,
+    "q_lora_rank": 8,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 4,
+    "v_head_dim": 6,
+    "head_dim": 4,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+    "moe_intermediate_size": 16,
+    "num_key_value_heads": 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("make", "changes", "packs", "prefills"),
+    [
+        ("llama", {}, True, True),
+        ("gemma2", MAKES["gemma2"], True, True),
+        # Keeps something else in its cache than its attention sees.
+        ("deepseek_v3", DEEPSEEK, True, False),
+        ("bloom", {"n_head": 4}, False, False),
+        ("mamba", {"state_size": 8}, False, False),
+    ],
+)
+def test_prompts_are_packed_for_writing_where_that_is_right(
+    make: str, changes: dict[str, Any], packs: bool, prefills: bool
+) -> None:
+    model = tiny_model(make, **changes)
+    sample = list(range(20, 60))
+    passes = choose_passes(model, 500, sample)
+    assert isinstance(passes, PackedPasses) == packs
+    writer = choose_writer(model, str, passes, sample, budget=500, rows=8)
+    assert (writer._prefill is not None) == prefills
+    assert writer._rows == (1 if make == "mamba" else 8)
 
 
 class Cramped:

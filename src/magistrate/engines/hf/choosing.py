@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from magistrate.engines.exact import VerdictTree
 from magistrate.engines.hf.passes import PackedPasses, Passes, PlainPasses
+from magistrate.engines.hf.writing import Writer
 
 KNOWN_LAYERS = {"full_attention", "sliding_attention", "attention", None}
-_TOLERANCE = {torch.float32: 1e-3}
-_ROUGH_TOLERANCE = 0.25
+_EXACT_TOLERANCE, _ROUGH_TOLERANCE = 1e-3, 0.25
+"""Mean difference of log-probabilities, in fp32 and below."""
+
+_READ_APART = 8
+"""Packed prompts are read a few at a time, whatever the size of the batch that writes."""
 
 
 def choose_passes(model: Any, budget: int, sample: Sequence[int]) -> Passes:
@@ -41,11 +45,48 @@ def choose_passes(model: Any, budget: int, sample: Sequence[int]) -> Passes:
         return plain
     for result in plain.run(prompts, tree):
         for index, logits in zip(result.prompts, result.logits, strict=True):
-            if index not in found or _distance(logits, found[index]) > _TOLERANCE.get(
-                logits.dtype, _ROUGH_TOLERANCE
-            ):
+            if index not in found:
+                return plain
+            if _distance(logits, found[index]) > _tolerance(model.dtype):
                 return plain
     return PackedPasses(model, 1 if _reads_longest(model.config) else budget)
+
+
+def choose_writer(
+    model: Any,
+    decode: Callable[[list[int]], str],
+    passes: Passes,
+    sample: Sequence[int],
+    *,
+    budget: int,
+    rows: int,
+) -> Writer:
+    """Return what lets a model write; prompts are packed where that gives what padding gives.
+
+    Args:
+        model: A decoder of transformers.
+        decode: Returns the text of some tokens.
+        passes: How it is run over prompts.
+        sample: Some 40 ordinary tokens to try it with.
+        budget: Most tokens of a pass.
+        rows: Most replies written at once.
+    """
+    # What recurrent layers make of padding at the front cannot be masked.
+    rows = 1 if getattr(model, "_is_stateful", False) else rows
+    padded = Writer(model, decode, budget=budget, rows=rows)
+    if not isinstance(passes, PackedPasses):
+        return padded
+    packed = Writer(model, decode, budget=budget * _READ_APART, rows=rows, prefill=passes.prefill)
+    prompts = [sample, sample[: len(sample) // 2]]
+    try:
+        distance = _distance(padded.begin_twice(prompts), packed.begin_twice(prompts))
+    except Exception:  # some models keep in their cache what their attention never sees
+        return padded
+    return packed if distance <= _tolerance(model.dtype) else padded
+
+
+def _tolerance(dtype: Any) -> float:
+    return _EXACT_TOLERANCE if dtype == torch.float32 else _ROUGH_TOLERANCE
 
 
 def _distance(one: Any, other: Any) -> float:

@@ -13,10 +13,10 @@ from typing import Any
 from magistrate.engines.base import EngineInfo
 from magistrate.engines.exact import VerdictTree
 from magistrate.engines.hf.chat import ChatTemplate
-from magistrate.engines.hf.choosing import choose_passes
+from magistrate.engines.hf.choosing import choose_passes, choose_writer
 from magistrate.engines.hf.exactly import TreeReader
-from magistrate.engines.hf.loading import LoadedModel
-from magistrate.engines.hf.passes import PackedPasses, Passes, PassResult
+from magistrate.engines.hf.loading import LoadedModel, quiet
+from magistrate.engines.hf.passes import Passes, PassResult
 from magistrate.engines.hf.plain import PlainTokenizer
 from magistrate.engines.hf.prompts import Prompt, PromptEncoder
 from magistrate.engines.hf.settings import HfOptions
@@ -30,9 +30,6 @@ CHUNK = 64
 """Requests taken at once on a processor: what a kill costs at most."""
 
 CHUNK_ON_GPU = 256
-
-_READ_APART = 8
-"""Packed prompts are read a few at a time, whatever the size of the batch that writes."""
 
 _TRIAL = (
     "A short text of ordinary words, long enough to see whether prompts can be packed: "
@@ -70,6 +67,7 @@ class HfEngine:
         context = _context(self._model.config, tokenizer)
         self._prompts = PromptEncoder(chat, self._plain, context)
         self._trees = VerdictTrees(tokenizer, self._plain)
+        self._sample = self._plain.encode(_TRIAL)
         self._passes: Passes | None = None
         self._ends = _ends(self._model, tokenizer)
         self._decode_with = tokenizer
@@ -99,23 +97,19 @@ class HfEngine:
     def passes(self) -> Passes:
         """How the model is run for distributions; the fast way is tried out at first use."""
         if self._passes is None:
-            sample = self._plain.encode(_TRIAL)
-            self._passes = choose_passes(self._open_model(), self._budget, sample)
+            with quiet():
+                self._passes = choose_passes(self._open_model(), self._budget, self._sample)
         return self._passes
 
     @property
     def writer(self) -> Writer:
-        """What lets the model write."""
+        """What lets the model write; tried out likewise."""
         if self._writer is None:
-            model = self._open_model()
-            packed = self.passes if isinstance(self.passes, PackedPasses) else None
-            self._writer = Writer(
-                model,
-                self._decode,
-                budget=self._budget if packed is None else self._budget * _READ_APART,
-                rows=self._rows,
-                prefill=packed.prefill if packed else None,
-            )
+            model, passes = self._open_model(), self.passes
+            with quiet():
+                self._writer = choose_writer(
+                    model, self._decode, passes, self._sample, budget=self._budget, rows=self._rows
+                )
         return self._writer
 
     def count_tokens(self, text: str) -> int:

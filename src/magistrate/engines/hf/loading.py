@@ -53,7 +53,7 @@ def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions
         _need("gguf", f"the GGUF file {files.gguf}")
         common["gguf_file"] = files.gguf
     folder = str(files.folder)
-    with _quiet(), _explained(files.name, options):
+    with quiet(), _explained(files.name, options):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **common)
         dtype = _dtype(files, options, device)
         model, report = transformers.AutoModelForCausalLM.from_pretrained(
@@ -157,7 +157,7 @@ def _need(package: str, what: str) -> None:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep bars and warnings of the loading libraries from the user's screen."""
     logging = transformers.utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -123,21 +123,11 @@ class Writer:
     def _write_batch(self, tasks: Sequence[Task]) -> list[Reply]:
         replies = [Reply(index) for index in range(len(tasks))]
         drawers = [Drawer(task.sampling, task.prompt) for task in tasks]
-        width = max(len(task.prompt) for task in tasks)
-        device = self._model.device
-        ids = torch.tensor(
-            [[0] * (width - len(t.prompt)) + list(t.prompt) for t in tasks], device=device
-        )
-        mask = torch.tensor(
-            [[0] * (width - len(t.prompt)) + [1] * len(t.prompt) for t in tasks], device=device
-        )
         cache = DynamicCache(config=self._model.config)
         alive = list(range(len(tasks)))
+        device = self._model.device
         with torch.inference_mode():
-            if self._prefill is None:
-                logits = self._step(ids, mask, cache)
-            else:
-                logits = self._prefill([task.prompt for task in tasks], cache).float()
+            logits, mask = self._begin([task.prompt for task in tasks], cache)
             while True:
                 chosen = [
                     self._take(replies[i], tasks[i], drawers[i], row)
@@ -154,6 +144,25 @@ class Writer:
                 ids = torch.tensor([[chosen[row]] for row in going], device=device)
                 mask = torch.cat([mask, mask.new_ones((len(going), 1))], dim=1)
                 logits = self._step(ids, mask, cache)
+
+    def begin_twice(self, prompts: Sequence[Sequence[int]]) -> Any:
+        """Return logits [2, B, vocabulary] after prompts and after one more token, to compare."""
+        cache = DynamicCache(config=self._model.config)
+        with torch.inference_mode():
+            logits, mask = self._begin(prompts, cache)
+            mask = torch.cat([mask, mask.new_ones((len(prompts), 1))], dim=1)
+            ids = torch.tensor([prompt[:1] for prompt in prompts], device=self._model.device)
+            return torch.stack([logits, self._step(ids, mask, cache)])
+
+    def _begin(self, prompts: Sequence[Sequence[int]], cache: Any) -> tuple[Any, Any]:
+        """Read prompts into a cache; return the logits after each, and what is no padding."""
+        width = max(map(len, prompts))
+        device = self._model.device
+        mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=device)
+        if self._prefill is not None:
+            return self._prefill(prompts, cache).float(), mask
+        ids = torch.tensor([[0] * (width - len(p)) + list(p) for p in prompts], device=device)
+        return self._step(ids, mask, cache), mask
 
     def _step(self, ids: Any, mask: Any, cache: Any) -> Any:
         """Return the logits [rows, vocabulary] of the next token, float32."""
