@@ -354,6 +354,6 @@ def test_a_repair_is_remembered(out: Path) -> None:
     lines(lambda all_lines: [*all_lines[:2], b"{}\n", *all_lines[3:]])(out)
     repair_run(out)
     assert len(mg.open_run(out).manifest.judgments_repaired) == 1
-    assert "moved aside" in "\n".join(mg.verify_run(out).notes)
+    assert "made good for them" in "\n".join(mg.verify_run(out).notes)
     mg.judge(pairs(4), JUDGE, out)
     assert mg.verify_run(out).ok, "what was damaged was judged again"

@@ -94,9 +94,9 @@ class RunManifest(Record):
     """SHA-256 of ``judgments.jsonl`` as the last process left it; None while a process is at work,
     and after it was killed."""
     judgments_changed: tuple[datetime, ...] = ()
-    """When a resume found the file other than the last process had left it."""
+    """When a resume found as many lines in it as the last process had left, but others."""
     judgments_repaired: tuple[datetime, ...] = ()
-    """When damaged lines were moved out of it."""
+    """When lines of it were found lost, added or damaged, and the run made good for them."""
     usage: Usage = Usage()
     """Sum over all lines."""
     cost: float = 0.0

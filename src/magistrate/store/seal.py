@@ -64,17 +64,20 @@ def checked(
             f"was not yours; 'magistrate runs verify {folder.path}' names contradictions"
         ),
     )
-    return with_change(manifest), (notice,)
+    # Lost or further lines are what an interrupted copy or a disk does, and the run makes good for
+    # them; as many lines with another content were written by somebody.
+    same_shape = index.lines == manifest.lines and not index.tail_bytes
+    return (with_change if same_shape else with_repair)(manifest), (notice,)
 
 
 def with_change(manifest: RunManifest) -> RunManifest:
-    """Return a manifest that remembers that the journal was found changed now."""
+    """Return a manifest that remembers that lines of the journal were found rewritten now."""
     changed = (*manifest.judgments_changed, datetime.now(UTC))
     return manifest.model_copy(update={"judgments_changed": changed})
 
 
 def with_repair(manifest: RunManifest) -> RunManifest:
-    """Return a manifest that remembers that damaged lines were moved out of the journal now."""
+    """Return a manifest that remembers that lines were lost, added or damaged until now."""
     repaired = (*manifest.judgments_repaired, datetime.now(UTC))
     return manifest.model_copy(update={"judgments_repaired": repaired})
 

@@ -227,8 +227,8 @@ class _Verification:
             )
         if repaired := self._manifest.judgments_repaired:
             self._notes.append(
-                f"damaged lines of {self._folder.judgments.name} were moved aside "
-                f"({_times(repaired)})"
+                f"lines of {self._folder.judgments.name} had been lost, added or damaged; the run "
+                f"made good for them ({_times(repaired)})"
             )
 
     def _note_names(self) -> None:
