@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from magistrate.formats.base import BadRow, Notice
-from magistrate.judging.merge import decide
+from magistrate.judging.merge import decide, merge_judgments
 from magistrate.judging.plan import Plan
 from magistrate.records import Decision, Judgment, Sample
 from magistrate.store.folder import RunFolder
@@ -71,6 +71,22 @@ class Run:
         path = self.folder.judgments
         with closing(JudgmentReader(path, read_index(path))) as reader:
             yield from decide(self.plan, self.samples(), reader.get)
+
+    def readings(self) -> Iterator[tuple[Sample, tuple[Judgment, ...], Decision | None]]:
+        """Yield every sample with its judgments and its decision, in the sequence of the input.
+
+        The decision is None while a judgment of the sample is missing.
+
+        Raises:
+            RunDamagedError: As :meth:`decisions`.
+        """
+        path, plan = self.folder.judgments, self.plan
+        with closing(JudgmentReader(path, read_index(path))) as reader:
+            for row, sample in enumerate(self.samples()):
+                keys = plan.keys_of(sample)
+                known = tuple(found for key in keys if (found := reader.get(key)) is not None)
+                complete = len(known) == len(keys)
+                yield sample, known, merge_judgments(row, sample, known) if complete else None
 
     def bad_rows(self) -> Iterator[BadRow]:
         """Yield the rows of the input that could not be used."""
