@@ -36,6 +36,21 @@ LLAMA2 = (
     "{% if m.role == 'user' %}[INST] {{ m.content | trim }} [/INST]"
     "{% else %} {{ m.content | trim }} {{ eos_token }}{% endif %}{% endfor %}"
 )
+DEEPSEEK: dict[str, Any] = {
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "kv_lora_rank": 8,
+    "q_lora_rank": 8,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 4,
+    "v_head_dim": 6,
+    "head_dim": 4,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+    "moe_intermediate_size": 16,
+    "num_key_value_heads": 4,
+}
 CORPUS = [
     "The quick brown fox jumps over the lazy dog. Which answer is better, and why?",
     "Question: what is the capital of France? Answer 1: Paris. Answer 2: Lyon, I think.",
@@ -137,8 +152,10 @@ def tiny_config(kind: str = "llama", vocab: int = 512, **changes: Any) -> Any:
 def tiny_model(kind: str = "llama", seed: int = 0, **changes: Any) -> Any:
     """Return a model with random weights."""
     torch.manual_seed(seed)
-    model = transformers.AutoModelForCausalLM.from_config(tiny_config(kind, **changes))
-    return model.eval()
+    config = tiny_config(kind, **changes)
+    # As the engine loads them: some releases of transformers leave bent scores out otherwise.
+    own = {"attn_implementation": "eager"} if hasattr(config, "attn_logit_softcapping") else {}
+    return transformers.AutoModelForCausalLM.from_config(config, **own).eval()
 
 
 def tiny_engine(

@@ -27,7 +27,9 @@ def folder_of(tmp_path: Path, *names: str, name: str = "judge") -> Path:
 
 
 def test_a_folder_of_safetensors(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, "config.json", "model.safetensors", "pytorch_model.bin")
+    folder = folder_of(
+        tmp_path, "config.json", "model.safetensors", "pytorch_model.bin", "tokenizer.json"
+    )
     found = find_model(str(folder), Source())
     assert (found.name, found.folder, found.gguf) == ("judge", folder, None)
     assert found.weights == (folder / "model.safetensors",)
@@ -35,7 +37,7 @@ def test_a_folder_of_safetensors(tmp_path: Path) -> None:
 
 def test_a_folder_of_many_files(tmp_path: Path) -> None:
     shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
-    folder = folder_of(tmp_path, "config.json", *shards)
+    folder = folder_of(tmp_path, "config.json", "tokenizer.model", *shards)
     index = {"weight_map": {"a": shards[1], "b": shards[0], "c": shards[1]}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     assert find_model(str(folder), Source()).weights == tuple(folder / name for name in shards)
@@ -68,6 +70,7 @@ def test_a_gguf_file_or_a_folder_with_one(tmp_path: Path) -> None:
         (["adapter_config.json", "adapter_model.safetensors"], "is a LoRA adapter.*adapter="),
         (["config.json"], "holds no weights; needed: model.safetensors"),
         (["model.safetensors"], "no config.json"),
+        (["model.safetensors", "config.json"], "no tokenizer"),
     ],
 )
 def test_folders_that_cannot_be_loaded(tmp_path: Path, names: list[str], says: str) -> None:
@@ -123,7 +126,7 @@ def test_what_the_hub_says_is_explained(
 def test_pickles_and_code_are_never_fetched(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    folder = folder_of(tmp_path, "config.json", "model.safetensors", "x.gguf")
+    folder = folder_of(tmp_path, "config.json", "model.safetensors", "tokenizer.json", "x.gguf")
     asked: dict[str, Any] = {}
 
     def fetch(name: str, **given: Any) -> str:

@@ -130,7 +130,7 @@ def test_pickles_are_not_loaded_beside_a_broken_folder(folder: Path) -> None:
 def test_a_folder_without_a_tokenizer(folder: Path) -> None:
     for path in folder.glob("*token*"):
         path.unlink()
-    with pytest.raises(EngineError, match="judge cannot be loaded"):
+    with pytest.raises(EngineError, match="judge holds no tokenizer"):
         open_here(folder)
 
 

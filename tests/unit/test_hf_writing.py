@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import hf_help
 import pytest
 from hf_help import byte_tokenizer, pair_prompt, tiny_engine, tiny_model, torch
 
@@ -171,17 +172,23 @@ def without_batch(engine: HfEngine, request: Request) -> str:
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["packed", "plain"])
-@pytest.mark.parametrize("make", ["llama", "gpt2", "mistral", "gemma2", "bloom"])
+@pytest.mark.parametrize(
+    "make", ["llama", "gpt2", "mistral", "gemma2", "deepseek_v3", "bloom", "mamba"]
+)
 def test_replies_in_batches_equal_replies_of_generate(
     make: str, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changes: dict[str, Any] = {"n_head": 4} if make == "bloom" else {}
-    if make in ("mistral", "gemma2"):
-        changes = {"sliding_window": 16}
+    changes: dict[str, Any] = {
+        "bloom": {"n_head": 4},
+        "mistral": {"sliding_window": 16},
+        "gemma2": {"sliding_window": 16},
+        "deepseek_v3": hf_help.DEEPSEEK,
+        "mamba": {"state_size": 8},
+    }.get(make, {})
     tokenizer = byte_tokenizer()
     model = tiny_model(make, vocab=len(tokenizer), **changes)
     engine = tiny_engine(model, tokenizer, HfOptions(batch_tokens=300))
-    assert isinstance(engine.passes, PackedPasses) == (make != "bloom")
+    assert isinstance(engine.passes, PackedPasses) == (make not in ("bloom", "mamba"))
     if not packed:
         monkeypatch.setattr(engine, "_passes", PlainPasses(model, 300))
     requests = requests_of(5)

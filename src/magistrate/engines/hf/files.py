@@ -19,6 +19,8 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 _DESCRIPTIONS = ("*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken")
 _NOT_OURS = ("original/*", "consolidated*", "onnx/*", "optimizer*")
+_TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt", "tekken.json")
+_TOKENIZER_KINDS = (".model", ".tiktoken")
 _INDEX = "model.safetensors.index.json"
 _ADAPTER = "adapter_model.safetensors"
 _ADAPTER_CONFIG = "adapter_config.json"
@@ -100,6 +102,10 @@ def _in_folder(folder: Path, name: str, source: Source) -> ModelFiles:
     if weights:
         if not (folder / "config.json").is_file():
             raise EngineError(f"{name} holds weights, but no config.json to say what they are")
+        if not any(
+            path.suffix in _TOKENIZER_KINDS or path.name in _TOKENIZERS for path in folder.iterdir()
+        ):
+            raise EngineError(f"{name} holds no tokenizer, such as tokenizer.json")
         return ModelFiles(name, folder, weights)
     ggufs = sorted(folder.glob("*.gguf"))
     if len(ggufs) == 1:

@@ -55,7 +55,11 @@ def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions
     folder = str(files.folder)
     with quiet(), _explained(files.name, options):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **common)
-        dtype = _dtype(files, options, device)
+        config = transformers.AutoConfig.from_pretrained(folder, **common)
+        dtype = _dtype(config, files.gguf, options, device)
+        if getattr(config.get_text_config(), "attn_logit_softcapping", None):
+            # The fast attention of some releases of transformers silently leaves it out.
+            common["attn_implementation"] = "eager"
         model, report = transformers.AutoModelForCausalLM.from_pretrained(
             folder,
             use_safetensors=files.gguf is None or None,
@@ -86,7 +90,7 @@ def _device(wish: str) -> str:
     return wish
 
 
-def _dtype(files: ModelFiles, options: HfOptions, device: str) -> str:
+def _dtype(config: Any, gguf: str | None, options: HfOptions, device: str) -> str:
     if options.dtype == "4bit":
         if not device.startswith("cuda"):
             raise EngineError("dtype=4bit needs a CUDA GPU; use dtype=fp32 or bf16 here")
@@ -96,11 +100,8 @@ def _dtype(files: ModelFiles, options: HfOptions, device: str) -> str:
         return options.dtype
     if device == "cpu":
         return "fp32"
-    if files.gguf is not None:
+    if gguf is not None:
         return "bf16"
-    config = transformers.AutoConfig.from_pretrained(
-        str(files.folder), local_files_only=True, trust_remote_code=options.trust_remote_code
-    )
     dtype = getattr(config, "dtype", None) or torch.float32
     if dtype == torch.bfloat16 and device.startswith("cuda") and not torch.cuda.is_bf16_supported():
         return "fp16"
