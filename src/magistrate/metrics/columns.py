@@ -119,7 +119,7 @@ class PairColumns:
         return replace(self, **changes)
 
 
-class _Names:
+class NameCollector:
     """Collects a :class:`Named` column."""
 
     def __init__(self) -> None:
@@ -127,9 +127,11 @@ class _Names:
         self._codes = array("i")
 
     def add(self, name: str | None) -> None:
+        """Add an entry."""
         self._codes.append(self._places.setdefault(name or UNNAMED, len(self._places)))
 
     def result(self) -> Named:
+        """Return what was collected."""
         import numpy as np
 
         return Named(np.array(self._codes, dtype=np.int64), tuple(self._places))
@@ -146,7 +148,7 @@ class PairCollector:
         self._question = array("Q")
         self._floats = array("d")
         self._lengths = array("q")
-        self._names = tuple(_Names() for _ in range(4))
+        self._names = tuple(NameCollector() for _ in range(4))
         self._votes: dict[str, dict[int, int]] = {}
 
     def add(
