@@ -135,3 +135,27 @@ def test_scores_alone_are_asked_for_with_log_probabilities(tmp_path: Path) -> No
         mg.judge(samples(2), f"openai:m@{server.url}#pair", tmp_path / "run", mode="score")
     assert {asked.body["top_logprobs"] for asked in server.asked} == {20}
     assert {tuple(asked.body["stop"]) for asked in server.asked} == {("\n",)}
+
+
+def test_images_reach_the_server_and_a_missing_one_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one.png").write_bytes(b"\x89PNG\r\n\x1a\n and the rest")
+    file = tmp_path / "pairs.jsonl"
+    rows = [
+        {"question": f"What is {image}?", "images": image, "answer1": "a", "answer2": "b"}
+        for image in ("one.png", "none.png", "https://example.org/two.png")
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    seen: list[str] = []
+
+    def looks(asked: Asked) -> Answer:
+        image, _ = asked.body["messages"][-1]["content"]
+        seen.append(image["image_url"]["url"])
+        return verdict(asked)
+
+    with FaultServer(looks) as server:
+        judge = f"openai:m@{server.url}#pair-images"
+        run = mg.judge(file, judge, tmp_path / "run", orders="given")
+    assert [one.status for one in run.judgments()] == ["ok", "error", "ok"]
+    errors = [one.error for one in run.judgments() if one.error]
+    assert errors == [f"image {tmp_path}/none.png: there is no such file"]
+    assert sorted(url[:15] for url in seen) == ["data:image/png;", "https://example"]

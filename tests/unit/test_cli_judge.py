@@ -169,3 +169,67 @@ def test_a_batch_file_is_written_and_says_what_comes_next(call: Any, tmp_path: P
     assert call(*asked, "--batch", "collect", "answers.jsonl").code == 2
     again = call(*asked, "--out", "runs/b", "--batch", "emit", "more.jsonl", "--json").json
     assert again == {"run": "runs/b", "files": [], "requests": 0}
+
+
+def rows_of(path: str) -> list[Any]:
+    return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
+
+
+@pytest.fixture
+def split(call: Any, tmp_path: Path) -> Any:
+    """Return ``call`` with ``judged.jsonl``, the first 12 pairs of the examples, in the folder."""
+    lines = Path(FILE).read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "judged.jsonl").write_text("".join(lines[:12]), "utf-8")
+    return call
+
+
+SHOWN = ("judge", "judged.jsonl", "--judge", "scripted:longer#pandalm", "--demonstrations", FILE)
+
+
+def test_demonstrations_stand_before_every_sample_in_both_orders(split: Any) -> None:
+    found = split(*SHOWN, "--per-outcome", "2", "--dry-run", "--json").json
+    assert len(found["demonstrations"]) == 6
+    judged = {row["id"] for row in rows_of("judged.jsonl")}
+    assert not judged & {one["source_id"] for one in found["demonstrations"]}
+    for prompt in found["prompts"]:
+        text = prompt["messages"][0]["text"]
+        assert text.count("### Evaluation:") == 1 + 6
+    outcome = split(*SHOWN, "--per-outcome", "2", "--out", "runs/d", "--json")
+    assert outcome.code == 0
+    assert outcome.json["decisions"]["ok"] == 12
+    assert outcome.json["judgments"]["ok"] == 24
+    assert outcome.json["consistency"]["consistent"]["value"] == 1.0
+    assert "12 of 26 samples to demonstrate with are judged in this run" in outcome.err
+
+
+def test_what_is_judged_is_never_shown_solved(split: Any, tmp_path: Path) -> None:
+    outcome = split(*SHOWN[:-1], "judged.jsonl", "--out", "runs/leak")
+    assert outcome.code == 2
+    assert "no sample to demonstrate with" in outcome.err
+    assert not Path("runs/leak").exists()
+    # Nor where the labelled file says more of the same pairs, the other way round.
+    rows = rows_of("judged.jsonl")
+    with (tmp_path / "swapped.jsonl").open("w", encoding="utf-8") as file:
+        for row in rows:
+            swapped = {"answer1": row["answer2"], "answer2": row["answer1"], "reference": "R"}
+            file.write(json.dumps({**row, **swapped}) + "\n")
+    assert split(*SHOWN[:-1], "swapped.jsonl", "--out", "runs/leak").code == 2
+
+
+def test_demonstrations_are_part_of_the_judge(split: Any) -> None:
+    command = (*SHOWN, "--out", "runs/d")
+    assert split(*command, "--limit", "4").code == 0
+    assert split(*command).code == 0, "a limit may grow"
+    for other in (("--demonstrations-seed", "3"), ("--per-outcome", "2")):
+        outcome = split(*command, *other)
+        assert outcome.code == 4
+        assert "judge.settings.demonstrations" in outcome.err
+    assert split("judge", *command[1:4], "--out", "runs/d").code == 4
+    outcome = split("ask", "runs/d", "1", "Why?", "--json")
+    assert outcome.code == 0, "the judge is found with its demonstrations"
+
+
+def test_a_scoring_head_is_shown_nothing(split: Any) -> None:
+    outcome = split(*SHOWN[:3], "mini", *SHOWN[4:])
+    assert outcome.code == 3
+    assert "has a scoring head" in outcome.err

@@ -396,7 +396,7 @@ def test_an_image_in_a_file_is_never_taken_from_the_cache() -> None:
             return ((replace(message, images=(self.image,)),),)
 
     memory, family = Memory(), Showing()
-    judge = make_judge("showing", family, WordEngine())  # type: ignore[arg-type]
+    judge = make_judge("showing", family, WordEngine(values={"images": True}))  # type: ignore[arg-type]
     judged(judge, [pair()], Manner(cache=memory))
     assert memory.kept == {}
     family.image = "https://example.org/one.png"

@@ -10,6 +10,7 @@ from magistrate.report.text import counted, dollars, duration, harmless, shorten
 
 if TYPE_CHECKING:
     from magistrate.judging.preview import Preview, ShownPrompt
+    from magistrate.records import Sample
     from magistrate.store.dry import DryRun
 
 _LONGEST_REASON = 200
@@ -24,6 +25,8 @@ def show_dry_run(found: DryRun, terminal: Terminal) -> None:
         terminal.line(_heading(prompt))
         for message in prompt.messages:
             terminal.line(f"[{message.role}]")
+            for image in message.images:
+                terminal.line(f"[image {harmless(shortened(image, _LONGEST_REASON))}]")
             terminal.line(message.text.rstrip("\n"))
         terminal.line("")
     terminal.facts(_facts(found))
@@ -32,7 +35,11 @@ def show_dry_run(found: DryRun, terminal: Terminal) -> None:
 
 def dry_run_json(found: DryRun) -> dict[str, Any]:
     """Return the result under its stable keys."""
-    values = found.model_dump(mode="json")
+    values = found.model_dump(mode="json", exclude={"demonstrations"})
+    values["demonstrations"] = [
+        {"source_id": sample.source_id, "text_id": sample.text_id}
+        for sample in found.demonstrations
+    ]
     preview = values.pop("preview")
     cost = preview.pop("cost")
     return {
@@ -52,9 +59,17 @@ def _heading(prompt: ShownPrompt) -> str:
     return f"--- row {prompt.row}{name}, {what}: about {counted(prompt.tokens, 'token')}{cut}"
 
 
+def _name_of(sample: Sample) -> str:
+    return sample.source_id if sample.source_id is not None else sample.text_id[:8]
+
+
 def _facts(found: DryRun) -> Iterator[tuple[str, str]]:
     seen = found.preview
     yield "judge", harmless(found.judge) + (f", mode {found.mode}" if found.mode else "")
+    if found.demonstrations:
+        names = ", ".join(harmless(_name_of(sample)) for sample in found.demonstrations)
+        shown = counted(len(found.demonstrations), "demonstration")
+        yield "shown solved", f"{shown} before each sample: {names}"
     if found.run:
         yield "run folder", harmless(found.run)
     yield "samples", f"{seen.samples:,}"

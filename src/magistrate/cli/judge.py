@@ -120,6 +120,23 @@ def judge(
             "judge nothing.",
         ),
     ] = Overflow.truncate,
+    demonstrations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--demonstrations",
+            metavar="FILE",
+            help="Labelled samples of which the judge is shown some, solved, before each sample; "
+            "may be given several times. None of what is judged is drawn.",
+            show_default=False,
+        ),
+    ] = None,
+    per_outcome: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, help="How many demonstrations of each outcome."),
+    ] = 1,
+    demonstrations_seed: Annotated[
+        int, typer.Option(metavar="N", help="Another seed draws other demonstrations.")
+    ] = 0,
     max_cost: Annotated[
         float | None,
         typer.Option(
@@ -190,6 +207,9 @@ def judge(
         "limit": limit,
         "strict": strict,
         "on_overflow": on_overflow.value,
+        "demonstrations": demonstrations or None,
+        "per_outcome": per_outcome,
+        "demonstrations_seed": demonstrations_seed,
     }
     samples = read_samples(
         *files,

@@ -27,6 +27,8 @@ class EngineInfo:
     """Longest prompt plus completion, in tokens; None when unknown."""
     scores: bool = False
     """Whether completions carry the scalar of a scoring head instead of text."""
+    images: bool = False
+    """Whether it shows the model the images of a prompt."""
     exact_choices: bool = False
     """Whether the engine answers :attr:`Request.choices` with exact log-probabilities."""
     logprobs: bool = False
@@ -58,6 +60,15 @@ class ChecksItself(Protocol):
         Raises:
             EngineError: They cannot.
         """
+        ...
+
+
+@runtime_checkable
+class PlaysJudges(Protocol):
+    """An engine without a model, which must be told how a judge of a family replies."""
+
+    def playing(self, family: Any) -> Engine:
+        """Return the engine as a judge of the family."""
         ...
 
 

@@ -17,6 +17,10 @@ refuse    none: the engine declines
 fail      none: the call fails
 ========  ==========================================================================
 
+The scores are written in the form that the judge's family reads: on its scale, as its label, as a
+ranking, as JSON. Where two scores are even and the family knows no tie, a hash of the prompt
+decides. Without a family they stand as they are.
+
 Lengths are those of the answers as they were written: an empty answer has none, whatever words
 stand for it in the prompt.
 
@@ -28,7 +32,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from magistrate.engines.base import EngineInfo
 from magistrate.engines.options import NoOptions, read_options
@@ -42,6 +47,14 @@ _SHARES = ("nonsense", "refuse", "fail")
 _HIGH, _MIDDLE, _LOW = 8, 7, 5
 
 
+class WritesReplies(Protocol):
+    """A family that knows how a judge would put its scores."""
+
+    def reply_of(self, scores: Sequence[float], reasons: str = "", *, coin: bool = True) -> str:
+        """Return the reply; see :meth:`magistrate.prompts.text_family.TextFamily.reply_of`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ScriptedEngine:
     """Answers every request by one rule."""
@@ -51,6 +64,12 @@ class ScriptedEngine:
     nonsense: float = 0.0
     refuse: float = 0.0
     fail: float = 0.0
+    family: WritesReplies | None = field(default=None, repr=False, compare=False)
+    """Puts the scores into words."""
+
+    def playing(self, family: Any) -> ScriptedEngine:
+        """Return the engine as a judge of a family, where that can put scores into words."""
+        return replace(self, family=family) if hasattr(family, "reply_of") else self
 
     @property
     def info(self) -> EngineInfo:
@@ -58,6 +77,7 @@ class ScriptedEngine:
         return EngineInfo(
             engine="scripted",
             model=self.rule,
+            images=True,  # it looks at none, as it reads no question
             keeps_answers=False,
             settings={share: getattr(self, share) for share in _SHARES if getattr(self, share)},
         )
@@ -114,9 +134,12 @@ class ScriptedEngine:
                 if part.slot and (part.slot == "answer" or part.slot.startswith("answer_")):
                     own = len(part.text) if part.characters is None else part.characters
                     lengths[part.slot] = lengths.get(part.slot, 0) + own
-        scores = " ".join(map(str, self._scores(list(lengths.values()), draw)))
-        # The verdict stands first and last, so that families of either answer order read it.
-        return f"{scores}\nScored by the rule '{self.rule}'.\n{scores}"
+        scores = self._scores(list(lengths.values()), draw)
+        reasons = f"Scored by the rule '{self.rule}'."
+        if self.family is not None:
+            coin = int(content_id(["coin", draw])[0], 16) % 2 == 0
+            return self.family.reply_of(scores, reasons, coin=coin)
+        return f"{' '.join(map(str, scores))}\n{reasons}"
 
     def _scores(self, lengths: Sequence[int], draw: float) -> list[int]:
         count = len(lengths)
@@ -146,7 +169,7 @@ def open_engine(
     rule, *settings = model.split(",")
     if rule not in RULES:
         raise EngineError(f"scripted engine: no rule '{rule}'; rules: {', '.join(RULES)}")
-    values: dict[str, float] = {}
+    values: dict[str, Any] = {}
     for setting in settings:
         name, _, text = setting.partition("=")
         if name not in ("delay", *_SHARES):

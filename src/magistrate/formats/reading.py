@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Item, Notice, Reader, ReadOptions, RowError, Where
 from magistrate.formats.bench_folder import folder_among
+from magistrate.formats.images import question_with_image_path, with_image_paths
 from magistrate.formats.join import JoinFile, JoinKey, JoinMode, default_models, join
 from magistrate.formats.notices import NoticeLog
 from magistrate.formats.readers.values import plain_id
@@ -334,7 +335,8 @@ def read_questions(path: Path) -> dict[str, Any]:
                 f"{name}, row {row.number}: a question needs question_id or id; "
                 f"found {', '.join(fields_of([row.value])) or 'no fields'}"
             )
-        if questions.setdefault(ident, row.value) != row.value:
+        question = question_with_image_path(row.value, name)
+        if questions.setdefault(ident, question) != question:
             raise InputError(f"{name}, row {row.number}: id {ident} was another question before")
     return questions
 
@@ -383,7 +385,7 @@ def _good(rows: Rows) -> Iterator[Any]:
 
 def _read_row(reader: Reader, value: Any, where: Where, options: ReadOptions) -> Item | BadRow:
     try:
-        return reader.read(value, where, options)
+        return with_image_paths(reader.read(value, where, options))
     except RowError as error:
         reason = str(error)
     except ValidationError as error:

@@ -10,7 +10,7 @@ from magistrate.judging.judge import Judge
 from magistrate.judging.plan import Reading
 from magistrate.judging.window import TOO_LONG, CutsItself, Fitted, OnOverflow, TooLongError, Window
 from magistrate.messages import Completion, Message, Request, Sampling
-from magistrate.records import Judgment, Status, Usage
+from magistrate.records import Judgment, Sample, Status, Usage
 
 MORE_ROOM = 2
 """A verdict that the limit of its length cut short is asked for once more, with so many times the
@@ -91,6 +91,8 @@ class Asker:
             return self.failure(reading, self._unfit(answers))
         try:
             prompts = family.prompts(reading.sample, reading.order)
+            if not self._judge.engine.info.images and any(m.images for p in prompts for m in p):
+                return self.failure(reading, self._blind(reading.sample))
             fitted = self._fit(prompts)
         except TooLongError as error:
             return self.failure(reading, str(error), status="truncated")
@@ -158,6 +160,14 @@ class Asker:
         )
         return Asked(
             reading, requests, tuple(prompt.cut for prompt in prompts), [None] * len(requests)
+        )
+
+    def _blind(self, sample: Sample) -> str:
+        count = len(sample.images)
+        return (
+            f"the prompt shows {count} image{'s' if count != 1 else ''}, and engine "
+            f"'{self._judge.spec.engine}' reads text alone; use an engine that shows images, such "
+            f"as openai, or a family that shows none"
         )
 
     def _unfit(self, answers: int) -> str:

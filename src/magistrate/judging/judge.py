@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
-from magistrate.engines.base import Engine, EngineInfo
+from magistrate.engines.base import Engine, EngineInfo, PlaysJudges
 from magistrate.judging.window import CUT_VERSION
 from magistrate.messages import Choices, Sampling
 from magistrate.prompts.base import Family
-from magistrate.records import JudgeSpec
+from magistrate.records import JudgeSpec, Sample
 
 Mode: TypeAlias = Literal["reason", "score"]
 """``reason``: the judge also explains. ``score``: it says its scores and no more."""
@@ -66,6 +67,8 @@ class Judge:
 
 def make_judge(name: str, family: Family, engine: Engine, *, url: str | None = None) -> Judge:
     """Join a family and an engine; the spec records all that changes an answer."""
+    if isinstance(engine, PlaysJudges):
+        engine = engine.playing(family)
     info = engine.info
     settings: dict[str, Any] = dict(info.settings)
     if not info.scores:
@@ -73,6 +76,10 @@ def make_judge(name: str, family: Family, engine: Engine, *, url: str | None = N
         settings["sampling"] = asdict(_sampling(family, info))
         if _choices(family, info, family.min_answers) is not None:
             settings["exact"] = True
+        shown: Sequence[Sample] = getattr(family, "demonstrations", ())
+        if shown:
+            # The prompt's hash has them too; this says in words which they are.
+            settings["demonstrations"] = [sample.text_id for sample in shown]
         if info.context_tokens is not None:
             settings["window"] = {"tokens": info.context_tokens, "cutting": CUT_VERSION}
     spec = JudgeSpec(

@@ -24,6 +24,8 @@ class ShownMessage(Record):
 
     role: MessageRole
     text: str
+    images: tuple[str, ...] = ()
+    """Paths or URLs of what is shown before the text."""
 
 
 class ShownPrompt(Record):
@@ -193,7 +195,7 @@ class _Survey:
                     order=order,
                     answer=order[part_of(request.key)] if self._plan.reads_alone else None,
                     messages=tuple(
-                        ShownMessage(role=message.role, text=message.text)
+                        ShownMessage(role=message.role, text=message.text, images=message.images)
                         for message in request.messages
                     ),
                     tokens=self._asker.window.tokens(request.messages),

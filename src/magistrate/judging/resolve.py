@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from magistrate.engines.table import ENGINES, open_engine
-from magistrate.errors import JudgeNotFoundError
+from magistrate.errors import FamilyError, JudgeNotFoundError
 from magistrate.judging.folder import JUDGE_FILE, load_judge_folder, read_judge_file
 from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.prompts.catalog import load_family
+from magistrate.records import Sample
 
 DEFAULT_FAMILY = "pair"
 """How an engine that writes is asked unless ``#FAMILY`` says otherwise."""
@@ -55,7 +56,11 @@ def find_judge_folder(name: str) -> Path | None:
 
 
 def load_judge(
-    name: str, *, mode: Mode = "reason", options: Mapping[str, str] | None = None
+    name: str,
+    *,
+    mode: Mode = "reason",
+    options: Mapping[str, str] | None = None,
+    demonstrations: Sequence[Sample] = (),
 ) -> Judge:
     """Load a judge by its name.
 
@@ -66,20 +71,29 @@ def load_judge(
             exact distribution over verdicts where the engine can. Judges with a scoring head know
             scores only.
         options: Settings of the engine by name, as text.
+        demonstrations: Labelled samples that the judge is shown solved before each of its own; see
+            :func:`magistrate.prompts.demonstrations.draw_demonstrations`.
 
     Raises:
         JudgeNotFoundError: The name means nothing here; the message lists what would.
         EngineError: The engine cannot run the model.
-        FamilyError: The family is missing or broken.
+        FamilyError: The family is missing or broken, or cannot show the demonstrations.
     """
     folder = find_judge_folder(name)
     if folder is not None:
+        if demonstrations:
+            raise FamilyError(
+                f"judge '{name}' has a scoring head: it writes no replies, so it cannot be shown "
+                f"solved ones; leave out the demonstrations, or take a judge that writes"
+            )
         return load_judge_folder(name, folder, options)
     match = _NAME.fullmatch(name)
     if match is None or match["engine"] not in ENGINES:
         raise _not_found(name)
     engine_name, model, url = match["engine"], match["model"], match["url"]
-    family = load_family(match["family"] or DEFAULT_FAMILY, mode=mode)
+    family = load_family(
+        match["family"] or DEFAULT_FAMILY, mode=mode, demonstrations=demonstrations
+    )
     return make_judge(name, family, open_engine(engine_name, model, url, options), url=url)
 
 

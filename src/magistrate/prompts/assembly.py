@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from magistrate.messages import Message, Part
 
 
@@ -16,6 +18,15 @@ def with_demonstrations(
         return (Message("text", before + messages[-1].parts),)
     system = [message for message in messages if message.role == "system"]
     return (*system, *shown, *(message for message in messages if message.role != "system"))
+
+
+def with_images(messages: tuple[Message, ...], images: tuple[str, ...]) -> tuple[Message, ...]:
+    """Return a prompt whose last message of the user shows images before its text."""
+    if not images:
+        return messages
+    last = max(place for place, message in enumerate(messages) if message.role == "user")
+    shown = replace(messages[last], images=images)
+    return (*messages[:last], shown, *messages[last + 1 :])
 
 
 def with_start(messages: tuple[Message, ...], start: str) -> tuple[Message, ...]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from magistrate.errors import InputError
@@ -24,7 +24,7 @@ def draw_demonstrations(
     *,
     per_outcome: int,
     seed: int = 0,
-    judged: Container[str] = frozenset(),
+    judged: Iterable[Sample] = (),
 ) -> tuple[Sample, ...]:
     """Draw labelled samples, equally many of each outcome, in a mixed sequence.
 
@@ -37,8 +37,8 @@ def draw_demonstrations(
         samples: Labelled samples, all with equally many answers.
         per_outcome: How many of each outcome that occurs.
         seed: Another seed draws others.
-        judged: :attr:`Sample.text_id` of what is judged; these are never drawn, nor are they with
-            their answers reversed.
+        judged: What is judged. None of these is ever drawn, whatever stands beside its question
+            and answers (a reference, say), and in whatever sequence its answers stand.
 
     Raises:
         InputError: No sample says an outcome, or one outcome has fewer than ``per_outcome``.
@@ -46,7 +46,8 @@ def draw_demonstrations(
     if per_outcome < 1:
         return ()
     found: dict[str, dict[str, Sample]] = defaultdict(dict)
-    labelled = {s.text_id: s for s in samples if s.gold and not _is_judged(s, judged)}
+    taken = {content_of(sample) for sample in judged}
+    labelled = {s.text_id: s for s in samples if s.gold and content_of(s) not in taken}
     for sample, outcome in _outcomes(list(labelled.values())):
         found[outcome][sample.text_id] = sample
     if not found:
@@ -83,26 +84,22 @@ def renamed(messages: Iterable[Message], number: int) -> tuple[Message, ...]:
                 part if part.slot is None else replace(part, slot=f"demo_{number}_{part.slot}")
                 for part in message.parts
             ),
+            message.images,
         )
         for message in messages
     )
 
 
-def _is_judged(sample: Sample, judged: Container[str]) -> bool:
-    if sample.text_id in judged:
-        return True
-    if len(sample.answers) < 2:
-        return False
-    # Made anew: a copy would keep the id that the sample has worked out.
-    reversed_one = Sample(
-        question=sample.question,
-        answers=sample.answers[::-1],
-        reference=sample.reference,
-        rubric=sample.rubric,
-        context=sample.context,
-        images=sample.images,
+def content_of(sample: Sample) -> str:
+    """Return the hash of question and answers, in whatever sequence the answers stand."""
+    question = sample.question
+    if not isinstance(question, str):
+        question = "\0".join(f"{turn.role}\0{turn.text}" for turn in question)
+    answers = sorted(
+        "\0".join([turn.text for turn in answer.turns] or [answer.text])
+        for answer in sample.answers
     )
-    return reversed_one.text_id in judged
+    return content_id([question, answers])
 
 
 def _outcomes(samples: Sequence[Sample]) -> list[tuple[Sample, str]]:

@@ -94,6 +94,8 @@ class FamilyFile(Record):
     description: str
     reads_alone: bool = False
     """Whether each answer gets a prompt of its own."""
+    shows_images: bool = False
+    """Whether the judge sees the sample's images, before the text of the last message."""
     min_answers: int = Field(default=1, ge=1)
     max_answers: int | None = Field(default=None, ge=1)
     markers: tuple[str, ...]
@@ -140,6 +142,8 @@ class FamilyFile(Record):
         roles = [message.role for message in self.messages]
         if "text" in roles and len(roles) > 1:
             raise ValueError("a message with role 'text' must be the only one")
+        if self.shows_images and "text" in roles:
+            raise ValueError("'shows_images' needs messages of chat; role 'text' shows none")
         if "system" in roles[1:]:
             raise ValueError("only the first message may have role 'system'")
         if roles[-1] == "assistant":
@@ -155,7 +159,7 @@ class FamilyFile(Record):
             raise ValueError("give either 'prefill.scores' or 'score_mode.prefill'")
 
 
-_LATER_KEYS: dict[str, Any] = {"prefill": None}
+_LATER_KEYS: dict[str, Any] = {"prefill": None, "shows_images": False}
 _LATER_VERDICT_KEYS: dict[str, Any] = {"kind": "scores", "frames": [VERDICT]}
 
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
-from magistrate.errors import FamilyError
+from magistrate.errors import FamilyError, MissingVariablesError
 from magistrate.ids import content_id
 from magistrate.messages import Choices, Completion, Message, Part, Sampling
 from magistrate.prompts.approximate import score_marginals, with_marginals, with_probabilities
-from magistrate.prompts.assembly import with_demonstrations, with_start
+from magistrate.prompts.assembly import with_demonstrations, with_images, with_start
 from magistrate.prompts.base import Verdict
 from magistrate.prompts.checks import check_markers, check_slots
 from magistrate.prompts.demonstrations import renamed
@@ -36,7 +36,7 @@ from magistrate.prompts.slots import (
 )
 from magistrate.prompts.template import MessageTemplate, Template
 from magistrate.prompts.untrusted import UNTRUSTED_VERSION, DataRules
-from magistrate.prompts.writing import gold_value, write_verdict
+from magistrate.prompts.writing import gold_value, value_of_scores, write_verdict
 from magistrate.records import Answer, Sample
 
 Mode: TypeAlias = Literal["reason", "score"]
@@ -141,7 +141,11 @@ class TextFamily:
             hashed["start"] = self.start
         if self._shown_before:
             hashed["demonstrations"] = [
-                [message.role, [[part.text, part.slot] for part in message.parts]]
+                [
+                    message.role,
+                    [[part.text, part.slot] for part in message.parts],
+                    *([list(message.images)] if message.images else []),
+                ]
                 for message in self._shown_before
             ]
         return content_id(hashed)
@@ -160,6 +164,11 @@ class TextFamily:
     def reads_alone(self) -> bool:
         """Whether each answer is read alone, one prompt each."""
         return self.file.reads_alone
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether prompts show the sample's images."""
+        return self.file.shows_images
 
     @property
     def sampling(self) -> Sampling:
@@ -198,8 +207,12 @@ class TextFamily:
             variants = [answer_value(shared, answer, self._rules) for answer in shown]
         else:
             variants = [answers_values(shared, shown, self._rules)]
+        images = sample.images if self.file.shows_images else ()
+        if self.file.shows_images and not images:
+            raise MissingVariablesError(self.name, ["images"], sample_name(sample))
         for own in variants:
-            yield self._template.render(shared | own, sample=sample_name(sample))
+            messages = self._template.render(shared | own, sample=sample_name(sample))
+            yield with_images(messages, images)
 
     def _demonstrate(self, sample: Sample, number: int) -> tuple[Message, ...]:
         """Return a sample as the judge would have seen it, and the reply that its gold makes."""
@@ -229,21 +242,44 @@ class TextFamily:
         verdict = self.file.verdict
         given = next((gold.reasons for gold in sample.gold if gold.reasons), None)
         reasons = self._rules.text(given).strip() if given and self.mode == "reason" else ""
-        mode = self.file.score_mode
-        written = write_verdict(
-            verdict,
-            value,
-            lead=self.start or (mode.prefill if mode and mode.prefill else ""),
-            reasons=reasons,
-        )
-        if self.file.prefill and not written.startswith(self.file.prefill.text):
-            written = f"{self.file.prefill.text} {written}"
+        written = self._written(value, reasons)
         if not reasons or verdict.kind == "json":
             return (Part(written),)
         data = Part(reasons, f"demo_{number}_reasons")
         if verdict.place == "first":
             return (Part(f"{written}\n"), data)
         return (data, Part(f"\n{written}"))
+
+    def _written(self, value: Value, reasons: str) -> str:
+        """Return the verdict as a reply says it, with its fixed start."""
+        mode = self.file.score_mode
+        written = write_verdict(
+            self.file.verdict,
+            value,
+            lead=self.start or (mode.prefill if mode and mode.prefill else ""),
+            reasons=reasons,
+        )
+        if self.file.prefill and not written.startswith(self.file.prefill.text):
+            written = f"{self.file.prefill.text} {written}"
+        return written
+
+    def reply_of(self, scores: Sequence[float], reasons: str = "", *, coin: bool = True) -> str:
+        """Return the reply of a judge that would score the shown answers so.
+
+        Args:
+            scores: One for each answer of a prompt, from 1 to 10, carried over to the family's
+                verdict: its scale, its labels, its names.
+            reasons: What the judge says besides; nothing in score mode.
+            coin: Which answer is better, the first (True) or the second, where the scores are even
+                and the family knows no tie.
+        """
+        verdict = self.file.verdict
+        said = reasons if self.mode == "reason" else ""
+        written = self._written(value_of_scores(verdict, scores, coin=coin), said)
+        if said and verdict.kind != "json":
+            written = f"{written}\n{said}" if verdict.place == "first" else f"{said}\n{written}"
+        # The prompt holds the start of the reply; the judge goes on from there.
+        return written.removeprefix(self.start)
 
     def choices(self, count: int) -> Choices | None:
         """Return all that a reply can say in score mode; None where these are not a few.

@@ -45,6 +45,32 @@ def gold_value(section: VerdictSection, sample: Sample, count: int) -> Value | N
     return _gold_ranks(sample)
 
 
+def value_of_scores(section: VerdictSection, scores: Sequence[float], *, coin: bool) -> Value:
+    """Return what a judge says in a family's terms that would score the shown answers so.
+
+    Args:
+        section: The family's verdict.
+        scores: On a scale from 1 to 10; they are carried over to the family's own.
+        coin: Whether the first answer is the better one where scores are even and the family knows
+            no tie.
+
+    >>> value_of_scores(ScoresSection(place="last", low=1, high=5), (8, 5), coin=True)
+    (4.0, 3.0)
+    """
+    kind = section.inner if isinstance(section, JsonSection) else section
+    if isinstance(kind, ScoresSection):
+        step = (kind.high - kind.low) / 9
+        carried = [kind.low + (score - 1) * step for score in scores]
+        whole = kind.low == int(kind.low) and kind.high == int(kind.high)
+        return tuple(float(round(score)) if whole else score for score in carried)
+    if isinstance(kind, ChoiceSection):
+        preference = preference_of(*scores)
+        if preference == "tie" and not kind.labels.tie:
+            return "first" if coin else "second"
+        return preference
+    return ranking_of(scores)
+
+
 def preference_of_gold(sample: Sample) -> Preference | None:
     """Return the preference that more than half of the annotators share.
 

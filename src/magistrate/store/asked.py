@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -68,8 +68,22 @@ def checked_settings(retry: Any, engine_options: Any, **values: Any) -> RunSetti
         ) from error
 
 
-def remarks(judge: Judge, settings: RunSettings) -> Iterator[Notice]:
-    """Yield what the user should know of how the judge takes the settings."""
+def remarks(judge: Judge, settings: RunSettings, with_images: int) -> Iterator[Notice]:
+    """Yield what the user should know of how the judge takes the settings and the samples.
+
+    Args:
+        judge: Who judges.
+        settings: What was asked for.
+        with_images: How many samples have images.
+    """
+    if with_images and not getattr(judge.family, "shows_images", False):
+        yield Notice(
+            kind="images-not-shown",
+            message=(
+                f"{with_images} sample{'s have' if with_images > 1 else ' has'} images, which "
+                f"judge '{judge.spec.name}' does not see: it judges by text alone"
+            ),
+        )
     if settings.mode == "reason" and judge.engine.info.scores:
         yield Notice(
             kind="no-reasons",
@@ -95,7 +109,10 @@ def folder_path(out: Any) -> Path | None:
 
 @contextmanager
 def loaded_judge(
-    judge: Any, mode: Mode | None = None, options: Mapping[str, str] | None = None
+    judge: Any,
+    mode: Mode | None = None,
+    options: Mapping[str, str] | None = None,
+    demonstrations: Sequence[Sample] = (),
 ) -> Iterator[Judge]:
     """Yield a judge; close it afterwards if it was opened here.
 
@@ -103,6 +120,7 @@ def loaded_judge(
         judge: A name, a path, or a loaded judge.
         mode: What was asked for; None leaves it to the judge.
         options: Of its engine.
+        demonstrations: Labelled samples that it is shown solved.
 
     Raises:
         JudgeNotFoundError: It is neither a judge nor the name of one that is there.
@@ -121,6 +139,11 @@ def loaded_judge(
                 f"engine options cannot be set ({', '.join(options)}): judge '{judge.spec.name}' "
                 f"is loaded already; give its name, or give the options to load_judge"
             )
+        if demonstrations:
+            raise MagistrateError(
+                f"judge '{judge.spec.name}' is loaded already and cannot be given demonstrations; "
+                f"give its name, or give them to load_judge"
+            )
         yield judge
         return
     if not isinstance(judge, str | Path):
@@ -130,7 +153,9 @@ def loaded_judge(
         )
     from magistrate.judging.resolve import load_judge  # brings Jinja2: on use
 
-    with load_judge(str(judge), mode=mode or "reason", options=options) as opened:
+    with load_judge(
+        str(judge), mode=mode or "reason", options=options, demonstrations=demonstrations
+    ) as opened:
         yield opened
 
 

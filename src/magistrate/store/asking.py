@@ -15,6 +15,7 @@ from magistrate.judging.judge import Judge
 from magistrate.judging.plan import Reading
 from magistrate.records import Judgment, Record, Sample, Usage
 from magistrate.store.asked import loaded_judge
+from magistrate.store.demonstrating import kept_demonstrations
 from magistrate.store.disk import writing
 from magistrate.store.index import JudgmentReader, read_index
 from magistrate.store.lines import to_line
@@ -93,7 +94,8 @@ def ask(
     settings = opened.manifest.settings
     options = settings.engine_options if engine_options is None else dict(engine_options)
     name = opened.manifest.judge.name if judge is None else judge
-    with loaded_judge(name, _mode(opened), options) as loaded:
+    shown = () if isinstance(name, Judge) else kept_demonstrations(opened.folder)
+    with loaded_judge(name, _mode(opened), options, shown) as loaded:
         differences = list(judge_differences(opened.manifest.judge, loaded.spec))
         if differences:
             raise RunMismatchError(

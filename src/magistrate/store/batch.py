@@ -24,6 +24,7 @@ from magistrate.judging.window import OnOverflow
 from magistrate.messages import Completion, Request
 from magistrate.records import Sample, Status
 from magistrate.store.asked import checked_settings
+from magistrate.store.demonstrating import wanted_demonstrations
 from magistrate.store.index import FAILURES, JudgmentReader
 from magistrate.store.progress import OnProgress
 from magistrate.store.recorded import RecordedEngine, add_answer, status_of, without_known
@@ -57,6 +58,9 @@ def emit_batch(
     limit: int | None = None,
     strict: bool = False,
     on_overflow: OnOverflow = "truncate",
+    demonstrations: str | Path | Sequence[str | Path] | Iterable[Sample] | None = None,
+    per_outcome: int = 1,
+    demonstrations_seed: int = 0,
     start_over: bool = False,
     retry: Collection[Status] = FAILURES,
     on_notice: OnNotice | None = None,
@@ -76,6 +80,9 @@ def emit_batch(
         limit: Only the first so many samples.
         strict: Stop at the first bad row of the input.
         on_overflow: What becomes of prompts that are too long.
+        demonstrations: Labelled samples that the judge is shown some of, solved.
+        per_outcome: How many of each outcome.
+        demonstrations_seed: Another seed draws others.
         start_over: If the folder holds a run, move it aside and begin anew.
         retry: Failures that are asked again.
         on_notice: Called with what the user should know at once.
@@ -103,6 +110,7 @@ def emit_batch(
         judge,
         out,
         settings,
+        demonstrations=wanted_demonstrations(demonstrations, per_outcome, demonstrations_seed),
         start_over=start_over,
         check=_check_engine,
         on_notice=on_notice,
@@ -133,6 +141,9 @@ def collect_batch(
     limit: int | None = None,
     strict: bool = False,
     on_overflow: OnOverflow = "truncate",
+    demonstrations: str | Path | Sequence[str | Path] | Iterable[Sample] | None = None,
+    per_outcome: int = 1,
+    demonstrations_seed: int = 0,
     retry: Collection[Status] = FAILURES,
     on_progress: OnProgress | None = None,
     on_notice: OnNotice | None = None,
@@ -153,6 +164,9 @@ def collect_batch(
         limit: As before.
         strict: As before.
         on_overflow: As before.
+        demonstrations: As before.
+        per_outcome: As before.
+        demonstrations_seed: As before.
         retry: Failures whose answers are taken.
         on_progress: Called up to ten times a second and at the end.
         on_notice: Called with what the user should know at once.
@@ -177,6 +191,7 @@ def collect_batch(
         judge,
         out,
         settings,
+        demonstrations=wanted_demonstrations(demonstrations, per_outcome, demonstrations_seed),
         check=_check_engine,
         on_progress=on_progress,
         on_notice=on_notice,

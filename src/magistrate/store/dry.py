@@ -13,6 +13,7 @@ from magistrate.judging.preview import Preview, preview
 from magistrate.judging.window import OnOverflow
 from magistrate.records import Record, Sample
 from magistrate.store.asked import checked_settings, folder_path, loaded_judge, remarks, source_of
+from magistrate.store.demonstrating import Shown, drawn_for, wanted_demonstrations
 from magistrate.store.folder import RunFolder
 from magistrate.store.index import FAILURES, JournalIndex, read_index
 from magistrate.store.intake import Intake
@@ -30,6 +31,8 @@ class DryRun(Record):
     run: str | None
     """The run that would be gone on with."""
     preview: Preview
+    demonstrations: tuple[Sample, ...]
+    """What the judge would be shown solved before each sample."""
     seconds: float | None
     """Estimate from the time that this run took so far; None when nothing is known."""
     bad: tuple[BadRow, ...]
@@ -50,6 +53,9 @@ def dry_run(
     limit: int | None = None,
     strict: bool = False,
     on_overflow: OnOverflow = "truncate",
+    demonstrations: str | Path | Sequence[str | Path] | Iterable[Sample] | None = None,
+    per_outcome: int = 1,
+    demonstrations_seed: int = 0,
 ) -> DryRun:
     """Return what :func:`magistrate.judge` would send. Nothing is sent, nothing is written.
 
@@ -67,6 +73,9 @@ def dry_run(
         limit: Only the first so many samples.
         strict: Stop at the first bad row of the input.
         on_overflow: What would become of prompts that are too long.
+        demonstrations: Labelled samples that the judge would be shown some of, solved.
+        per_outcome: How many of each outcome.
+        demonstrations_seed: Another seed draws others.
 
     Raises:
         InputError: The input cannot be read, or holds nothing to judge.
@@ -85,9 +94,14 @@ def dry_run(
         strict=strict,
         on_overflow=on_overflow,
     )
-    with loaded_judge(judge, settings.mode, settings.engine_options) as loaded:
+    wanted = wanted_demonstrations(demonstrations, per_outcome, demonstrations_seed)
+    source, shown = samples, Shown()
+    if wanted is not None:
+        given = source_of(samples, strict=settings.strict)
+        source, shown = drawn_for(given, wanted, limit=settings.limit)
+    with loaded_judge(judge, settings.mode, settings.engine_options, shown.samples) as loaded:
         plan = Plan.of(loaded, orders=settings.orders, repeats=settings.repeats)
-        source = source_of(samples, strict=settings.strict)
+        source = source_of(source, strict=settings.strict)
         intake = Intake(source, plan, limit=settings.limit, strict=settings.strict)
         folder = folder_path(out)
         known = _known_run(folder)
@@ -115,7 +129,13 @@ def dry_run(
             seconds=_expected_seconds(known, seen) if is_resumed else None,
             bad=tuple(intake.bad),
             bad_rows=intake.bad_count,
-            notices=(*remarks(loaded, settings), *intake.notices, *_other_run(folder, differences)),
+            demonstrations=shown.samples,
+            notices=(
+                *remarks(loaded, settings, intake.with_images),
+                *shown.notices,
+                *intake.notices,
+                *_other_run(folder, differences),
+            ),
         )
 
 

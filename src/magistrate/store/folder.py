@@ -58,6 +58,11 @@ class RunFolder:
         return self.path / "decisions.parquet"
 
     @property
+    def demonstrations(self) -> Path:
+        """Labelled samples that the judge is shown solved before each of its own."""
+        return self.path / "demonstrations.jsonl"
+
+    @property
     def conversations(self) -> Path:
         """Questions that were put to the judge about its judgments, and its replies."""
         return self.path / "conversations.jsonl"
@@ -71,7 +76,7 @@ class RunFolder:
         """Yield all paths that a run may have, apart from its lock."""
         yield from (self.manifest, self.samples, self.bad_rows, self.notices)
         yield from (self.judgments, self.damaged, self.decisions, self.report)
-        yield self.conversations
+        yield from (self.demonstrations, self.conversations)
 
     def make(self) -> bool:
         """Make the folder if it is missing; return whether this call made it.

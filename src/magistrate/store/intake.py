@@ -54,6 +54,8 @@ class Intake:
         self._digest = hashlib.sha256()
         self._texts: set[bytes] = set()
         self.samples = 0
+        self.with_images = 0
+        """Samples that have images."""
         self.readings = 0
         """Readings planned: samples of equal text are read once."""
         self.changes: tuple[Notice, ...] = ()
@@ -159,6 +161,7 @@ class Intake:
             if self._strict:
                 self._check_strict()
             self.samples += 1
+            self.with_images += bool(getattr(sample, "images", ()))
             line = line_of(sample, self.samples)
             if (reason := self._refuse(sample)) is not None:
                 raise InputError(f"{self._place()}: {reason}")

@@ -40,6 +40,15 @@ class InputFile(Record):
     format: str | None = None
 
 
+class DemonstrationSettings(Record):
+    """How demonstrations were drawn; the samples themselves are in ``demonstrations.jsonl``."""
+
+    files: tuple[InputFile, ...] = ()
+    """Where they came from; none for samples that the caller made."""
+    per_outcome: int = Field(ge=1, le=MOST)
+    seed: int = 0
+
+
 class RunSettings(Record):
     """What the user asked for, defaults filled in. A resume may change all but orders, repeats.
 
@@ -60,6 +69,8 @@ class RunSettings(Record):
     on_overflow: OnOverflow = "truncate"
     max_cost: float | None = Field(default=None, ge=0)
     """US dollars that the run may cost, all calls together."""
+    demonstrations: DemonstrationSettings | None = None
+    """None where the judge is shown no solved samples."""
 
 
 class RunManifest(Record):

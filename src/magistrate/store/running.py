@@ -16,6 +16,7 @@ from magistrate.judging.window import OnOverflow
 from magistrate.records import Sample, Status
 from magistrate.store.asked import checked_settings
 from magistrate.store.cache import SqliteCache
+from magistrate.store.demonstrating import wanted_demonstrations
 from magistrate.store.index import FAILURES
 from magistrate.store.progress import OnProgress
 from magistrate.store.run import Run
@@ -34,6 +35,9 @@ def judge(
     limit: int | None = None,
     strict: bool = False,
     on_overflow: OnOverflow = "truncate",
+    demonstrations: str | Path | Sequence[str | Path] | Iterable[Sample] | None = None,
+    per_outcome: int = 1,
+    demonstrations_seed: int = 0,
     max_cost: float | None = None,
     cache: bool | None = None,
     start_over: bool = False,
@@ -60,6 +64,11 @@ def judge(
         strict: Stop at the first bad row of the input instead of listing it and going on.
         on_overflow: Of a prompt that is too long for the model: ``truncate`` cuts the answers
             fairly, ``skip`` leaves it out with status ``truncated``, ``error`` judges nothing.
+        demonstrations: Labelled samples, or paths of files of them: the judge is shown some of
+            these solved before each sample. None of what is judged is ever drawn.
+        per_outcome: How many of each outcome that occurs among them (first, second, tie; or each
+            score; or which answer is best).
+        demonstrations_seed: Another seed draws others.
         max_cost: US dollars that the run may cost, all calls together.
         cache: Whether answers are looked for in the response cache, and kept there. None does so
             for engines whose answers are dear.
@@ -75,6 +84,7 @@ def judge(
         EngineError: The engine cannot go on; what was judged is kept.
         CostLimitError: The next request could pass ``max_cost``; what was judged is kept.
         RunLockedError: Another process is writing to the folder.
+        FamilyError: The judge cannot be shown a demonstration.
         RunMismatchError: The folder holds a run of another input, judge or setting.
         RunDamagedError: The folder's files contradict each other.
         RunError: The folder cannot be written; what was judged is kept.
@@ -98,6 +108,7 @@ def judge(
             judge,
             out,
             settings,
+            demonstrations=wanted_demonstrations(demonstrations, per_outcome, demonstrations_seed),
             start_over=start_over,
             check=_can_ask,
             on_progress=on_progress,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from magistrate.errors import EngineError, RunError
@@ -20,6 +20,7 @@ from magistrate.store.asked import folder_path, loaded_judge, remarks, source_of
 from magistrate.store.begin import begin_or_resume
 from magistrate.store.claim import claimed_folder
 from magistrate.store.decisions import write_decisions
+from magistrate.store.demonstrating import Shown, Wanted, drawn_for, keep_demonstrations
 from magistrate.store.disk import write_atomically
 from magistrate.store.folder import RunFolder
 from magistrate.store.intake import Intake
@@ -50,6 +51,7 @@ def work_on(
     out: Any,
     settings: RunSettings,
     *,
+    demonstrations: Wanted | None = None,
     start_over: bool = False,
     check: Callable[[Judge], None] = lambda _: None,
     on_progress: OnProgress | None = None,
@@ -62,6 +64,7 @@ def work_on(
         judge: Who judges.
         out: The run folder.
         settings: What was asked for.
+        demonstrations: What the judge is to be shown solved.
         start_over: Whether a run that is there is moved aside.
         check: Raises what speaks against the judge, before anything is written.
         on_progress: Told how far the work is.
@@ -70,16 +73,21 @@ def work_on(
     Raises:
         MagistrateError: As :func:`magistrate.judge` says.
     """
-    with (
-        Interruption() as interruption,
-        loaded_judge(judge, settings.mode, settings.engine_options) as loaded,
-    ):
+    with ExitStack() as held:
+        interruption = held.enter_context(Interruption())
+        source, shown = samples, Shown()
+        if demonstrations is not None:
+            given = source_of(samples, strict=settings.strict)
+            source, shown = drawn_for(given, demonstrations, limit=settings.limit)
+            settings = settings.model_copy(update={"demonstrations": shown.settings})
+        loaded = held.enter_context(
+            loaded_judge(judge, settings.mode, settings.engine_options, shown.samples)
+        )
         check(loaded)
         _check_price(loaded, settings)
         plan = Plan.of(loaded, orders=settings.orders, repeats=settings.repeats)
-        source = source_of(samples, strict=settings.strict)
         intake = Intake(
-            source,
+            source_of(source, strict=settings.strict),
             plan,
             limit=settings.limit,
             strict=settings.strict,
@@ -87,10 +95,16 @@ def work_on(
         )
         with claimed_folder(folder_path(out), loaded.spec.name) as folder:
             manifest = begin_or_resume(folder, intake, loaded, settings, start_over=start_over)
+            keep_demonstrations(folder, shown)
             with Journal(folder.judgments, retry=settings.retry) as journal:
                 manifest, changes = checked(manifest, journal.index, folder)
                 work = Work(loaded, folder, journal, manifest, interruption, on_progress, on_notice)
-                known = (*remarks(loaded, settings), *intake.changes, *changes)
+                known = (
+                    *remarks(loaded, settings, intake.with_images),
+                    *shown.notices,
+                    *intake.changes,
+                    *changes,
+                )
                 for notice in (*known, *journal.notices):
                     work.tell(notice)
                 yield work

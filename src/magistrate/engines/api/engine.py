@@ -70,6 +70,7 @@ class ApiEngine:
             engine="openai",
             model=self.served.model,
             context_tokens=self._context,
+            images=True,
             logprobs=self._asker.dialect.gives_logprobs,
             price=(price.prompt, price.written)
             if price and (price.prompt or price.written)
