@@ -23,7 +23,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("judging",),
     ("store",),
     ("metrics",),
-    ("cascade",),
+    ("cascade", "probes"),
     ("report",),
     ("data", "train", "scale"),
     ("web",),

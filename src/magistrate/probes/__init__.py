@@ -1,0 +1,1 @@
+"""Probes: experiments that measure what sways a judge beside the quality of answers."""
