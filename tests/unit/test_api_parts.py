@@ -263,6 +263,7 @@ def test_messages_are_found_in_any_form(body: bytes, message: str) -> None:
         (418, b"{}", Fatal),
         (307, b"{}", Fatal),
         (500, b"{}", TryAgain),
+        (500, b'{"error": {"message": "logprobs is not supported for such models"}}', Refused),
         (529, b"{}", TryAgain),
     ],
 )

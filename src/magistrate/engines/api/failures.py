@@ -35,6 +35,11 @@ _TOO_LONG = re.compile(
     r"|too many tokens|input (?:is )?too long|max_model_len|exceeds? the (?:available )?context",
     re.IGNORECASE,
 )
+_PARAMETER_NOT_THERE = re.compile(
+    r"\b(?:logprobs|seed|stop|temperature|top_p|max_tokens|max_completion_tokens)[`'\"]? "
+    r"(?:is|are) not (?:supported|implemented|available)",
+    re.IGNORECASE,
+)
 _FILTERED = re.compile(
     r"content[_ ](?:filter|policy|management)|\bmoderation\b|flagged|data_inspection", re.IGNORECASE
 )
@@ -71,6 +76,11 @@ class Problem:
     def is_too_long(self) -> bool:
         """Whether the prompt does not fit into the model."""
         return self.status == 413 or _TOO_LONG.search(self.everything) is not None
+
+    @property
+    def blames_a_parameter(self) -> bool:
+        """Whether a status that says "try again" is none: llama.cpp refuses ``logprobs`` with 500."""
+        return self.status in (500, 501) and bool(_PARAMETER_NOT_THERE.search(self.message))
 
     @property
     def is_filtered(self) -> bool:
@@ -158,6 +168,8 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, now: float) 
     problem = read_problem(status, body)
     if problem.is_money:
         raise Fatal(problem)
+    if problem.blames_a_parameter:
+        raise Refused(problem)
     if status in RETRIED or status >= 500:
         raise TryAgain(
             "rate" if status == 429 else "server", problem.words, wait=named_wait(headers, now)
