@@ -78,7 +78,8 @@ def test_normal_limit_agrees_with_the_bootstrap_for_many_distinct_scores() -> No
     many = mean_of_scores(scores, np.arange(9000))
     assert many.high is not None
     assert many.value is not None
-    assert many.high - many.value == pytest.approx(1.96 * 2.0 / 9000**0.5, rel=0.05)
+    # The end of an interval of 2,000 resamples has itself a standard error of 3 % of its length.
+    assert many.high - many.value == pytest.approx(1.96 * 2.0 / 9000**0.5, rel=0.1)
 
 
 def test_scores_that_do_not_vary_have_no_interval() -> None:

@@ -7,9 +7,8 @@ Two kinds of interval, both at 95 %:
 * any other **mean** (half points for ties, scores, several samples of one question): the
   percentile bootstrap over questions, so that samples of one question are drawn together.
 
-Resampling whole questions needs only how many questions share each pair (sum of values, number of
-samples): drawing how often each such *type* occurs from a multinomial is the same bootstrap, and
-costs the same for a thousand questions as for a million.
+How resamples are drawn: :mod:`magistrate.metrics.draws`; statistics other than means:
+:mod:`magistrate.metrics.resampling`.
 """
 
 from __future__ import annotations
@@ -18,31 +17,24 @@ import math
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from magistrate.metrics.draws import SEED as SEED
+from magistrate.metrics.draws import QuestionTypes, question_types, resampled_totals
 from magistrate.records import Record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    Types = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
-    """Per type of question: sum of its values, number of its samples, how many such questions."""
+    from numpy.typing import ArrayLike
 
 LEVEL = 0.95
 RESAMPLES = 2_000
-SEED = 20_240_301
 
 FEW_CLUSTERS = 20
 """Below this many questions the bootstrap is too narrow; means of points then use Wilson's."""
 
-_MOST_TYPES = 2_000
-"""Above this many types the bootstrap's large-sample limit, a normal interval, is used instead."""
 _STUDENT_T = (
     12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306, 2.2622, 2.2281, 2.201, 2.1788,
     2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.093,
 )  # fmt: skip
 """Student's t at 97.5 % for 1, 2, ... degrees of freedom."""
-_TYPES_PER_DRAW = 500_000
-"""Bound on (resamples x types) held at once."""
 
 
 class Rate(Record):
@@ -85,6 +77,25 @@ def proportion(successes: float, n: int) -> Rate:
     return Rate(value=successes / n, n=n, low=low, high=high)
 
 
+def clopper_pearson(successes: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Return the exact interval of a proportion (Clopper & Pearson 1934).
+
+    It covers at least ``level`` of the time whatever the true share, and is wider than Wilson's,
+    which covers that often on average. Use it where a guarantee is wanted.
+
+    Args:
+        successes: From 0 to ``n``.
+        n: Number of independent samples, above 0.
+        level: Coverage, in (0, 1).
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - level) / 2
+    low = betaincinv(successes, n - successes + 1, tail) if successes else 0.0
+    high = betaincinv(successes + 1, n - successes, 1 - tail) if successes < n else 1.0
+    return float(low), float(high)
+
+
 def mean_of_points(points: ArrayLike, clusters: ArrayLike) -> Rate:
     """Return the mean of values in [0, 1], such as 1 for a win and 1/2 for a tie.
 
@@ -105,13 +116,13 @@ def mean_of_points(points: ArrayLike, clusters: ArrayLike) -> Rate:
     values = np.asarray(points, dtype=np.float64)
     if values.size == 0:
         return NO_RATE
-    types = _types(values, np.asarray(clusters))
-    sums, counts, questions = types
+    types = question_types(values, clusters)
+    sums, counts = types.totals.T
     n, value = int(values.size), float(values.mean())
     is_proportion = bool((counts == 1).all() and np.isin(sums, (0.0, 1.0)).all())
     if is_proportion:
         return proportion(float(values.sum()), n)
-    clusters_seen = int(questions.sum())
+    clusters_seen = types.clusters
     if clusters_seen < FEW_CLUSTERS or len(sums) == 1:
         low, high = wilson(value, clusters_seen)
     else:
@@ -134,30 +145,18 @@ def mean_of_scores(scores: ArrayLike, clusters: ArrayLike) -> Rate:
     values = np.asarray(scores, dtype=np.float64)
     if values.size == 0:
         return NO_RATE
-    types = _types(values, np.asarray(clusters))
-    n, value, questions = int(values.size), float(values.mean()), int(types[2].sum())
+    types = question_types(values, clusters)
+    n, value, questions = int(values.size), float(values.mean()), types.clusters
     if questions == 1 or values.min() == values.max():
         return Rate(value=value, n=n)
     if questions < FEW_CLUSTERS:
-        low, high = _normal(types, _STUDENT_T[questions - 2])
+        low, high = _student(types)
     else:
         low, high = _bootstrap(types)
     return Rate(value=value, n=n, low=min(low, value), high=max(high, value))
 
 
-def _types(values: NDArray[np.float64], clusters: NDArray[np.generic]) -> Types:
-    """Group samples into questions, and questions into types, sorted by (sum, count)."""
-    import numpy as np
-
-    _, index = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(index, weights=values)
-    counts = np.bincount(index).astype(np.float64)
-    # A complex number sorts by its real, then by its imaginary part: one sort for both columns.
-    kinds, questions = np.unique(np.round(sums, 9) + 1j * counts, return_counts=True)
-    return kinds.real, kinds.imag, questions
-
-
-def _mirrored_bootstrap(types: Types) -> tuple[float, float]:
+def _mirrored_bootstrap(types: QuestionTypes) -> tuple[float, float]:
     """Bootstrap such that points ``p`` and ``1 - p`` get exactly mirrored intervals.
 
     Both are computed from one of the two, chosen by content; a distribution that is its own
@@ -165,10 +164,11 @@ def _mirrored_bootstrap(types: Types) -> tuple[float, float]:
     """
     import numpy as np
 
-    sums, counts, questions = types
+    sums, counts = types.totals.T
     order = np.lexsort((counts, counts - sums))
-    mirror: Types = (counts[order] - sums[order], counts[order], questions[order])
-    mine, other = (np.stack(t).ravel().tolist() for t in (types, mirror))
+    mirrored = np.stack((counts[order] - sums[order], counts[order]), axis=1)
+    mirror = QuestionTypes(mirrored, types.questions[order])
+    mine, other = ([*t.totals.T.ravel(), *t.questions] for t in (types, mirror))
     if mine == other:
         low, high = _bootstrap(types)
         half = max(0.0, (high - low) / 2)
@@ -179,34 +179,28 @@ def _mirrored_bootstrap(types: Types) -> tuple[float, float]:
     return 1 - high, 1 - low
 
 
-def _bootstrap(types: Types) -> tuple[float, float]:
+def _bootstrap(types: QuestionTypes) -> tuple[float, float]:
     """Return the percentile bootstrap interval of (sum of values) / (number of samples)."""
     import numpy as np
 
-    sums, counts, questions = types
-    if len(sums) > _MOST_TYPES:
-        return _normal(types, NormalDist().inv_cdf(0.5 + LEVEL / 2))
-    total = int(questions.sum())
-    rng = np.random.default_rng(SEED)
-    means: list[NDArray[np.float64]] = []
-    step = max(1, _TYPES_PER_DRAW // len(sums))
-    for start in range(0, RESAMPLES, step):
-        size = min(step, RESAMPLES - start)
-        drawn = rng.multinomial(total, questions / total, size=size)
-        means.append((drawn @ sums) / (drawn @ counts))
+    sums, counts = resampled_totals(types, RESAMPLES).T
     tail = (1 - LEVEL) / 2
-    low, high = np.quantile(np.concatenate(means), (tail, 1 - tail))
+    low, high = np.quantile(sums / counts, (tail, 1 - tail))
     return float(low), float(high)
 
 
-def _normal(types: Types, quantile: float) -> tuple[float, float]:
-    """Return mean ± quantile standard errors of a ratio of sums over questions (linearised)."""
+def student(clusters: int) -> float:
+    """Return by how many standard errors a 95 % interval of few questions (2 to 20) reaches."""
+    return _STUDENT_T[clusters - 2]
+
+
+def _student(types: QuestionTypes) -> tuple[float, float]:
+    """Return mean ± t standard errors of a ratio of sums over questions (linearised)."""
     import numpy as np
 
-    sums, counts, questions = types
-    total = int(questions.sum())
-    samples = float(counts @ questions)
-    mean = float(sums @ questions) / samples
-    squares = float(questions @ np.square(sums - mean * counts))
-    error = math.sqrt(squares * total / (total - 1)) / samples
-    return mean - quantile * error, mean + quantile * error
+    sums, counts = types.totals.T
+    total, (value, samples) = types.clusters, types.observed
+    mean = value / samples
+    squares = float(types.questions @ np.square(sums - mean * counts))
+    half = student(total) * math.sqrt(squares * total / (total - 1)) / samples
+    return mean - half, mean + half
