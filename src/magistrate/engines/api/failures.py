@@ -79,7 +79,7 @@ class Problem:
 
     @property
     def blames_a_parameter(self) -> bool:
-        """Whether a status that says "try again" is none: llama.cpp refuses ``logprobs`` with 500."""
+        """Whether 5xx means a parameter, as when llama.cpp has no ``logprobs`` to give."""
         return self.status in (500, 501) and bool(_PARAMETER_NOT_THERE.search(self.message))
 
     @property
