@@ -30,7 +30,8 @@ def test_changes_are_pure_and_never_fail(change: p.Perturbation, text: str, seed
 @pytest.mark.parametrize("change", [p.padded, p.cited])
 def test_what_is_added_stands_behind_the_answer(change: p.Perturbation) -> None:
     changed = change(TEXT, 0)
-    assert changed is not None and changed.startswith(TEXT)
+    assert changed is not None
+    assert changed.startswith(TEXT)
 
 
 def test_padding_is_long_enough_and_says_the_answer_s_own_sentences() -> None:
@@ -49,7 +50,8 @@ def test_trimming_keeps_a_beginning_and_at_least_a_sentence() -> None:
 @pytest.mark.parametrize("change", [p.as_markdown, p.with_emoji])
 def test_format_leaves_the_words(change: p.Perturbation) -> None:
     changed = change(TEXT, 0)
-    assert changed is not None and changed != TEXT
+    assert changed is not None
+    assert changed != TEXT
     assert words(changed) == words(TEXT)
 
 

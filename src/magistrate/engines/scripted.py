@@ -12,6 +12,9 @@ first     8 for the answer shown first, 5 for the others
 last      8 for the answer shown last, 5 for the others
 tie       7 for all
 random    drawn from 1 to 10 by a hash of the prompt, so the same prompt scores alike
+swayed    8 for the winner, 5 for the others; the winner is drawn by a hash of the prompt,
+          with odds that its tastes give (``swayed,position=0.8,length=1``: planted
+          biases of known size, see :mod:`magistrate.engines.tastes`)
 nonsense  none: a sentence without a verdict
 refuse    none: the engine declines
 fail      none: the call fails
@@ -37,12 +40,15 @@ from typing import Any, Protocol
 
 from magistrate.engines.base import EngineInfo
 from magistrate.engines.options import NoOptions, read_options
+from magistrate.engines.tastes import STRONGEST, TASTES, swayed_scores
 from magistrate.errors import EngineError
 from magistrate.ids import content_id
 from magistrate.messages import Completion, Request
 from magistrate.records import Usage
 
-RULES = ("longer", "shorter", "first", "last", "tie", "random", "nonsense", "refuse", "fail")
+RULES = (
+    "longer", "shorter", "first", "last", "tie", "random", "swayed", "nonsense", "refuse", "fail",
+)  # fmt: skip
 _SHARES = ("nonsense", "refuse", "fail")
 _HIGH, _MIDDLE, _LOW = 8, 7, 5
 
@@ -64,6 +70,8 @@ class ScriptedEngine:
     nonsense: float = 0.0
     refuse: float = 0.0
     fail: float = 0.0
+    tastes: Mapping[str, float] = field(default_factory=dict)
+    """Of the rule ``swayed``: how strongly it is drawn to what; see ``engines/tastes.py``."""
     family: WritesReplies | None = field(default=None, repr=False, compare=False)
     """Puts the scores into words."""
 
@@ -79,7 +87,10 @@ class ScriptedEngine:
             model=self.rule,
             images=True,  # it looks at none, as it reads no question
             keeps_answers=False,
-            settings={share: getattr(self, share) for share in _SHARES if getattr(self, share)},
+            settings={
+                **{share: getattr(self, share) for share in _SHARES if getattr(self, share)},
+                **self.tastes,
+            },
         )
 
     def count_tokens(self, text: str) -> int:
@@ -134,7 +145,10 @@ class ScriptedEngine:
                 if part.slot and (part.slot == "answer" or part.slot.startswith("answer_")):
                     own = len(part.text) if part.characters is None else part.characters
                     lengths[part.slot] = lengths.get(part.slot, 0) + own
-        scores = self._scores(list(lengths.values()), draw)
+        if self.rule == "swayed":
+            scores = swayed_scores(request, self.tastes)
+        else:
+            scores = self._scores(list(lengths.values()), draw)
         reasons = f"Scored by the rule '{self.rule}'."
         if self.family is not None:
             coin = int(content_id(["coin", draw])[0], 16) % 2 == 0
@@ -170,18 +184,20 @@ def open_engine(
     if rule not in RULES:
         raise EngineError(f"scripted engine: no rule '{rule}'; rules: {', '.join(RULES)}")
     values: dict[str, Any] = {}
+    tastes: dict[str, float] = {}
+    known = ("delay", *_SHARES, *(TASTES if rule == "swayed" else ()))
     for setting in settings:
         name, _, text = setting.partition("=")
-        if name not in ("delay", *_SHARES):
-            raise EngineError(
-                f"scripted engine: no option '{name}'; options: delay, {', '.join(_SHARES)}"
-            )
+        if name not in known:
+            raise EngineError(f"scripted engine: no option '{name}'; options: {', '.join(known)}")
         try:
-            values[name] = float(text)
+            value = float(text)
         except ValueError:
             raise EngineError(
                 f"scripted engine: option '{name}' needs a number, found '{text}'"
             ) from None
-        if not 0 <= values[name] <= (60 if name == "delay" else 1):
+        low, high = (-STRONGEST, STRONGEST) if name in TASTES else (0, 60 if name == "delay" else 1)
+        if not low <= value <= high:
             raise EngineError(f"scripted engine: option '{name}={text}' is out of range")
-    return ScriptedEngine(rule, **values)
+        (tastes if name in TASTES else values)[name] = value
+    return ScriptedEngine(rule, tastes=tastes, **values)

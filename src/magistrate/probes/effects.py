@@ -14,7 +14,8 @@ data"), here over questions. The reported effect itself is not adjusted.
 **p.** Two-sided, of "the mean difference is 0", by the same standard error, so that an interval
 without 0 and a p below 5 % are the same finding.
 
-**Smallest effect.** What the same experiment finds with a power of 80 %: (t + 0.84) standard errors.
+**Smallest effect.** What the same experiment finds with a power of 80 %: t + 0.84 standard
+errors.
 """
 
 from __future__ import annotations

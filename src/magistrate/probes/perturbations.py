@@ -72,9 +72,9 @@ def draw(seed: int, *about: object) -> int:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences and lines of a text, without the blanks between them.
+    r"""Return the sentences and lines of a text, without the blanks between them.
 
-    >>> sentences("It is 3.5 km. Go on!\\nThen rest")
+    >>> sentences("It is 3.5 km. Go on!\nThen rest")
     ['It is 3.5 km.', 'Go on!', 'Then rest']
     """
     return [found.group().strip() for found in _SENTENCE.finditer(text)]

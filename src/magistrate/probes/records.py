@@ -40,7 +40,7 @@ class Effect(Record):
     q: float | None = None
     """``p`` corrected over all effects of the audit (Benjamini-Hochberg)."""
     detectable: float | None = None
-    """The smallest effect that would have been found in 80 of 100 such audits, before correction."""
+    """The smallest effect found in 80 of 100 such audits, before correction."""
     finding: Finding = "observed"
     means: str
     """The effect in words; or why it was not measured."""
