@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import magistrate as mg
 from magistrate.engines.api import waiting
 from magistrate.errors import CostLimitError, EngineError
 from magistrate.records import Answer as SampleAnswer
-from magistrate.records import Sample
+from magistrate.records import Sample, to_json_line
 
 KEY = "sk-test-0123456789abcdefghijKLMNOP"
 
@@ -159,3 +160,40 @@ def test_images_reach_the_server_and_a_missing_one_is_told(tmp_path: Path) -> No
     errors = [one.error for one in run.judgments() if one.error]
     assert errors == [f"image {tmp_path}/none.png: there is no such file"]
     assert sorted(url[:15] for url in seen) == ["data:image/png;", "https://example"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+@pytest.mark.parametrize("family", ["pair", "single"])
+def test_a_kill_behind_one_slow_request_loses_no_answer(tmp_path: Path, family: str) -> None:
+    """A process that is killed while its first request hangs has written all that it paid for."""
+    file = tmp_path / "in.jsonl"
+    file.write_bytes(b"".join(to_json_line(one) + b"\n" for one in samples(60)))
+    hangs = True
+    reply = "8 5\nBecause." if family == "pair" else "8\nBecause."
+
+    def one_is_slow(asked: Asked) -> Answer:
+        return Answer(fault="hang") if hangs and "What is 0?" in asked.prompt else said(reply)
+
+    with FaultServer(one_is_slow) as server:
+        judge, out = f"openai:m@{server.url}#{family}", tmp_path / "run"
+        command = [sys.executable, "-m", "magistrate", "judge", str(file), "--judge", judge]
+        command += ["--out", str(out), "--no-cache", "--quiet", "--max-concurrency", "4"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            expected = 120
+            deadline = time.monotonic() + 60
+            while len(server.asked) < expected and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert len(server.asked) == expected, "every request was made, one is not answered"
+            time.sleep(0.5)
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.communicate()
+        answered = {asked.prompt for asked in server.asked if "What is 0?" not in asked.prompt}
+        hangs = False
+        run = mg.judge(file, judge, out, cache=False)
+        assert run.manifest.judgments["ok"] == run.manifest.readings
+        asked_again = [p for p in answered if server.attempts[p] > 1]
+        assert not asked_again, f"{len(asked_again)} answers were paid for twice"
+        assert mg.verify_run(out).ok

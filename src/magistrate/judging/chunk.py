@@ -1,4 +1,4 @@
-"""One chunk of readings through the engine: asked, answered, read, let out in sequence."""
+"""One chunk of readings through the engine: asked, answered, read, let out."""
 
 from __future__ import annotations
 
@@ -43,13 +43,15 @@ class ChunkJudge:
     def judge(
         self, readings: Sequence[Reading], wanted: Container[str]
     ) -> Iterator[list[Judgment]]:
-        """Yield the wanted judgments of the readings, in sequence, as soon as they are known.
+        """Yield the wanted judgments of the readings as soon as they are known.
+
+        Those of an engine whose output depends on the batch leave in sequence.
 
         Raises:
             EngineError: The engine cannot go on; all that was known has been yielded.
             CostLimitError: The next request could pass the limit; as above.
         """
-        outbox = Outbox(readings, wanted)
+        outbox = Outbox(readings, wanted, in_sequence=self._judge.engine.info.batch_dependent)
         asked: dict[str, Asked] = {}
         for reading in readings:
             outcome = self._asker.ask(reading)

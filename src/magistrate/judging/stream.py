@@ -2,7 +2,8 @@
 
 The plan (which readings, in which chunk, in which sequence) depends on the samples and settings
 alone, never on what is already done. So a run that was killed and resumed yields the same
-judgments in the same sequence as one that was not.
+judgments as one that was not; in the same sequence, where the engine computes them here. Answers of
+a server leave as they come, since each is paid for.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def judge_samples(
     done: Container[str] = frozenset(),
     manner: Manner | None = None,
 ) -> Iterator[list[Judgment]]:
-    """Yield new judgments in the plan's sequence, as soon as they are known.
+    """Yield new judgments, chunk by chunk of the plan, as soon as they are known.
 
     Args:
         judge: Who judges.
