@@ -92,7 +92,7 @@ def _models(summary: RunSummary) -> Fitting:
         if compared
         else ("answers", "mean score", "95 % interval")
     )
-    table = _table()
+    table = plain_table()
     table.add_column("model", overflow="fold", min_width=NARROWEST)
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
@@ -193,7 +193,7 @@ def _agreement(summary: RunSummary) -> Group:
     if agreement.confident_half is not None:
         readings.append(("more confident half", agreement.confident_half))
     readings.append(("all, tie as a class", agreement.three_class))
-    table = _table()
+    table = plain_table()
     table.add_column("share right, %", overflow="fold", min_width=8)
     for name, compared in readings:
         table.add_column(f"{name}\nn = {compared.judge.n:,}", justify="right", overflow="fold")
@@ -207,7 +207,8 @@ def _share_cell(rate: Rate) -> str:
     return NOTHING if rate.value is None else f"{100 * rate.value:.1f} {interval(rate)}"
 
 
-def _table() -> Table:
+def plain_table() -> Table:
+    """Return an empty table in the style of all tables: a rule under the header alone."""
     from rich import box
 
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
