@@ -8,7 +8,7 @@ compared sample by sample, so that what makes a sample hard for both falls out.
   the p-value is **McNemar's exact test** (McNemar 1947): of the samples on which only one is
   right, are they one's as often as the other's? A binomial test at one half.
 * Otherwise (several samples of a question, or half points) it is the same idea with weights, the
-  **sign-flip test over questions**: were the judges equally good, each question's difference would
+  **sign-flip test by question**: were the judges equally good, each question's difference would
   have had either sign with equal probability (a randomisation test, Edgington 1969).
 """
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MCNEMAR = "exact McNemar"
-SIGN_FLIP = "sign-flip over questions"
-NO_TEST = "none: the two never differ"
+SIGN_FLIP = "sign flip by question"
+NO_TEST = "none: never differ"
 
 FLIPS = 20_000
 """Draws of the sign-flip test; the smallest p-value is 1 / (FLIPS + 1)."""
@@ -110,9 +110,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return float(binomtest(only_first, only_first + only_second, 0.5).pvalue)
 
 
-def _test(
-    gaps: NDArray[np.float64], question: NDArray[np.intp], seed: int
-) -> tuple[float, str]:
+def _test(gaps: NDArray[np.float64], question: NDArray[np.intp], seed: int) -> tuple[float, str]:
     """Return the p-value and the test's name."""
     import numpy as np
 
