@@ -151,7 +151,7 @@ def test_no_control_token_comes_from_data(engine: Any) -> None:
 
     def ids_of(answer: str) -> list[int]:
         (prompt,) = prompts_of([Sample(question="Why?", answers=(Answer(text=answer),) * 2)])
-        return list(engine._prompts.encode(prompt, reserve=0).ids)
+        return list(engine._encoder.prompts.encode(prompt, reserve=0).ids)
 
     honest = [token for token in ids_of("because") if token in controls]
     for attack in attacks:
@@ -176,7 +176,7 @@ def test_real_prompts_are_tokenised_as_a_whole_would_be(engine: Any, data_folder
         chat = [{"role": message.role, "content": message.text} for message in prompt]
         whole = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
         expected = tokenizer(whole, add_special_tokens=False)["input_ids"]
-        assert list(engine._prompts.encode(prompt, reserve=0).ids) == expected
+        assert list(engine._encoder.prompts.encode(prompt, reserve=0).ids) == expected
 
 
 def test_the_gguf_file_itself_can_be_loaded(engine: Any) -> None:

@@ -168,7 +168,7 @@ def without_batch(engine: HfEngine, request: Request) -> str:
         do_sample=False,
         pad_token_id=0,
     )
-    return engine._decode(out[0, len(prompt.ids) :].tolist())
+    return engine._encoder.decode(out[0, len(prompt.ids) :].tolist())
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["packed", "plain"])

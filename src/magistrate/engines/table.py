@@ -28,6 +28,10 @@ ENGINES: dict[str, tuple[str, str]] = {
         "magistrate.engines.scripted:open_engine",
         "replies by a fixed rule; for tests, documentation and baselines",
     ),
+    "vllm": (
+        "magistrate.engines.vllm.opening:open_engine",
+        "decoder models through vLLM: a folder, or the hub's id; extra [vllm]",
+    ),
 }
 """Name to (``module:function``, what it runs). The function takes (model, url, options)."""
 

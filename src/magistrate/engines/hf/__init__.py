@@ -11,6 +11,7 @@ module             what it does
 ``chat``           what a chat template puts around messages
 ``plain``          encodes text in which no control token can stand
 ``prompts``        requests to token ids that fit the window
+``encoding``       requests to token ids and back, for this engine and that of vLLM
 ``verdicts``       the token paths of verdicts behind a prompt
 ``forest``         prompts that begin alike share what they have in common
 ``attention``      attention over packed prompts, without padding

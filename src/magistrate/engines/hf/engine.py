@@ -12,18 +12,16 @@ from typing import Any
 
 from magistrate.engines.base import EngineInfo
 from magistrate.engines.exact import VerdictTree
-from magistrate.engines.hf.chat import ChatTemplate
 from magistrate.engines.hf.choosing import choose_passes, choose_writer
+from magistrate.engines.hf.encoding import RequestEncoder, context_of, ends_of, failed
 from magistrate.engines.hf.exactly import TreeReader
 from magistrate.engines.hf.loading import LoadedModel, quiet
 from magistrate.engines.hf.passes import Passes, PassResult
-from magistrate.engines.hf.plain import PlainTokenizer
-from magistrate.engines.hf.prompts import Prompt, PromptEncoder
+from magistrate.engines.hf.prompts import Prompt
 from magistrate.engines.hf.settings import HfOptions
-from magistrate.engines.hf.verdicts import VerdictTrees
 from magistrate.engines.hf.writing import Reply, Task, Writer
 from magistrate.errors import EngineError
-from magistrate.messages import Completion, Request, TokenLogprob
+from magistrate.messages import Completion, Request
 from magistrate.records import Usage
 
 CHUNK = 64
@@ -62,20 +60,23 @@ class HfEngine:
         tokenizer = loaded.tokenizer
         on_gpu = self._model.device.type != "cpu"
         self._budget = options.batch_tokens or (16_384 if on_gpu else 2_048)
-        chat = ChatTemplate(tokenizer, use=options.chat_template == "auto")
-        self._plain = PlainTokenizer(tokenizer)
-        context = _context(self._model.config, tokenizer)
-        self._prompts = PromptEncoder(chat, self._plain, context)
-        self._trees = VerdictTrees(tokenizer, self._plain)
-        self._sample = self._plain.encode(_TRIAL)
+        context = context_of(self._model.config, tokenizer)
+        self._encoder = RequestEncoder(
+            tokenizer,
+            engine="hf",
+            context=context,
+            ends=ends_of(
+                getattr(self._model, "generation_config", None), self._model.config, tokenizer
+            ),
+            use_template=options.chat_template == "auto",
+        )
+        self._encode = self._encoder.encode
+        self._sample = self._encoder.plain.encode(_TRIAL)
         self._passes: Passes | None = None
-        self._ends = _ends(self._model, tokenizer)
         self._decode_with = tokenizer
         self._rows = options.batch_replies or (64 if on_gpu else 16)
         self._writer: Writer | None = None
-        own: dict[str, Any] = {"dtype": loaded.dtype, "template": chat.name}
-        if not chat.is_there and options.chat_template == "auto":
-            own["note"] = "the model has no chat template: messages are joined by blank lines"
+        own: dict[str, Any] = {"dtype": loaded.dtype, **self._encoder.settings}
         self._info = EngineInfo(
             engine="hf",
             model=name,
@@ -108,13 +109,18 @@ class HfEngine:
             model, passes = self._open_model(), self.passes
             with quiet():
                 self._writer = choose_writer(
-                    model, self._decode, passes, self._sample, budget=self._budget, rows=self._rows
+                    model,
+                    self._encoder.decode,
+                    passes,
+                    self._sample,
+                    budget=self._budget,
+                    rows=self._rows,
                 )
         return self._writer
 
     def count_tokens(self, text: str) -> int:
         """Return how many tokens ``text`` takes, encoded as plain text."""
-        return self._plain.count(text)
+        return self._encoder.plain.count(text)
 
     def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
         """Answer every request once: distributions first, then replies, the longest first.
@@ -129,7 +135,7 @@ class HfEngine:
             try:
                 prompt, tree = self._encode(request)
             except EngineError as error:
-                yield _failed(request.key, str(error))
+                yield failed(request.key, str(error))
                 continue
             if tree is None:
                 to_write.append((request, prompt))
@@ -143,27 +149,6 @@ class HfEngine:
     def close(self) -> None:
         """Free the model. Calling it twice is harmless."""
         self._model = self._passes = self._writer = None
-
-    def _encode(self, request: Request) -> tuple[Prompt, VerdictTree | None]:
-        """Return the prompt, and the tree of its verdicts where it has choices.
-
-        Raises:
-            EngineError: The prompt does not fit, it shows images, or the verdicts cannot be.
-        """
-        if images := sum(len(message.images) for message in request.messages):
-            raise EngineError(
-                f"the prompt shows {images} images, and the hf engine reads text alone; use an "
-                f"engine that reads images, such as openai"
-            )
-        if request.choices is None:
-            reserve = request.sampling.max_tokens
-            return self._prompts.encode(request.messages, reserve=reserve), None
-        prompt = self._prompts.encode(request.messages, reserve=0, thinks=False)
-        tree = self._trees.tree(request.choices, prompt.anchor, prompt.reply.before)
-        context = self._info.context_tokens
-        if context is not None and len(prompt.ids) > context - tree.longest:
-            prompt = self._prompts.encode(request.messages, reserve=tree.longest, thinks=False)
-        return prompt, tree
 
     def _read(
         self, tree: VerdictTree, asked: Sequence[tuple[Request, Prompt]]
@@ -179,7 +164,8 @@ class HfEngine:
     def _write(self, asked: Sequence[tuple[Request, Prompt]]) -> Iterator[Completion]:
         """Yield replies."""
         tasks = [
-            Task(prompt.ids, request.sampling, self._ends_of(prompt)) for request, prompt in asked
+            Task(prompt.ids, request.sampling, self._encoder.ends_of(prompt))
+            for request, prompt in asked
         ]
         started = time.perf_counter()
         for replies in self._guarded(self.writer.write(tasks)):
@@ -194,18 +180,13 @@ class HfEngine:
     ) -> Completion:
         tokens = len(prompt.ids)
         if reply.error is not None:
-            return _failed(request.key, _no_memory(tokens, reply.error), prompt)
-        names = self._trees.vocabulary() if reply.logprobs else ()
+            return failed(request.key, _no_memory(tokens, reply.error), prompt)
         return Completion(
             key=request.key,
             text=reply.text,
             finish_reason=reply.finish_reason or "stop",
-            logprobs=tuple(
-                TokenLogprob(
-                    _name(names, token),
-                    logprob,
-                    tuple((_name(names, other), share) for other, share in top),
-                )
+            logprobs=self._encoder.named(
+                (token, logprob, top)
                 for token, (logprob, top) in zip(reply.ids, reply.logprobs, strict=False)
             ),
             usage=Usage(prompt_tokens=tokens, completion_tokens=reply.written, requests=1),
@@ -219,17 +200,6 @@ class HfEngine:
             yield from results
         except (RuntimeError, ValueError, IndexError, TypeError) as error:
             raise EngineError(f"model '{self._info.model}' failed: {error}") from error
-
-    def _ends_of(self, prompt: Prompt) -> frozenset[int]:
-        end = self._plain.begins_with_control(prompt.reply.after)
-        return self._ends if end is None else self._ends | {end}
-
-    def _decode(self, ids: list[int]) -> str:
-        return str(
-            self._decode_with.decode(
-                ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
-            )
-        )
 
     def _open_model(self) -> Any:
         if self._model is None:
@@ -248,7 +218,7 @@ def _distributions(
     if result.error is not None:
         for index in result.prompts:
             request, prompt = asked[index]
-            yield _failed(request.key, _no_memory(len(prompt.ids), result.error), prompt)
+            yield failed(request.key, _no_memory(len(prompt.ids), result.error), prompt)
         return
     found = [tree.combine(reader.read(logits)) for logits in result.logits]
     seconds = (time.perf_counter() - started) / len(result.prompts)
@@ -264,46 +234,8 @@ def _distributions(
         )
 
 
-def _failed(key: str, error: str, prompt: Prompt | None = None) -> Completion:
-    return Completion(
-        key=key,
-        finish_reason="error",
-        usage=Usage(requests=1),
-        truncated=prompt.truncated if prompt else {},
-        error=error,
-    )
-
-
 def _no_memory(tokens: int, error: str) -> str:
     return (
         f"not enough memory for a prompt of {tokens:,} tokens, even by itself; shorten the answers "
         f"or use a smaller model ({error.splitlines()[0][:200]})"
     )
-
-
-def _name(names: Sequence[str], token: int) -> str:
-    """Return a token's text; models have more rows than their tokenizer has words."""
-    return names[token] if token < len(names) else ""
-
-
-def _context(config: Any, tokenizer: Any) -> int | None:
-    """Return the model's window in tokens; None when neither it nor its tokenizer says."""
-    found = [
-        getattr(config.get_text_config(), "max_position_embeddings", None),
-        tokenizer.model_max_length,
-    ]
-    # Tokenizers without a limit say a number with thirty digits.
-    sizes = [size for size in found if isinstance(size, int) and 0 < size < 10**9]
-    return min(sizes) if sizes else None
-
-
-def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
-    """Return the tokens that end a reply."""
-    found: set[int] = set()
-    for ends in (
-        getattr(model.generation_config, "eos_token_id", None),
-        getattr(model.config.get_text_config(), "eos_token_id", None),
-        tokenizer.eos_token_id,
-    ):
-        found |= {ends} if isinstance(ends, int) else set(ends or ())
-    return frozenset(found)
