@@ -1,6 +1,7 @@
 r"""How fast judges are asked: this engine against the usual ways, on one real model.
 
     python benchmarks/engines.py --model FOLDER --pairs ../shared/data/pandalm/testset-v1.json
+    python -m llama_cpp.server --model FILE.gguf --port 8080 --n_threads 2 --n_ctx 2048 &
     python benchmarks/engines.py ... --server vllm=http://127.0.0.1:8000/v1 \
         --server llama.cpp=http://127.0.0.1:8080/v1
 
@@ -13,7 +14,9 @@ of the family ``pair`` on real PandaLM samples. Compared are
 * (b) a pipeline of transformers with batches of 8;
 * servers that speak OpenAI's protocol, asked by 16 threads (``--server NAME=URL``).
 
-(a), (b) and the servers write at most ``--tokens`` tokens: an untuned model seldom breaks the line.
+(a), (b) and the servers write at most ``--tokens`` tokens, as many as the family takes for its
+grades: an untuned model seldom breaks the line. The second table reads both orders of a sample,
+and all pairs of six answers to a question, against the same asked for pair by pair.
 Runs are interleaved, round by round, and the median of the rounds is printed; the machine's matrix
 multiplication is measured before each. On a busy machine go by ratios and by CPU seconds. Flops are
 those of the tokens that were computed, shared ones once: products with weights, attention, and
@@ -60,6 +63,8 @@ class Way:
     tokens: int
     """Tokens computed, written ones not counted."""
     flops: float | None = None
+    elsewhere: bool = False
+    """Whether another process does the work, whose CPU time is not seen here."""
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     peak: list[float] = field(default_factory=list)
@@ -124,6 +129,20 @@ def flops_of(model: Any, prompts: Sequence[Sequence[int]], tree: Any, *, share: 
         + 4 * width * config.num_hidden_layers * seen
         + 2 * config.vocab_size * config.hidden_size * rows
     )
+
+
+def pair_by_pair(engine: HfEngine, requests: Sequence[Request], name: str) -> Way:
+    """Ask for the two orders of each pair, and for nothing else at the same time."""
+    pairs: dict[frozenset[str], list[Request]] = {}
+    for request in requests:
+        pairs.setdefault(frozenset(request.key.split("/")), []).append(request)
+    ways = [exact(engine, pair, name) for pair in pairs.values()]
+
+    def run() -> int:
+        return sum(way.run() for way in ways)
+
+    flops = sum(way.flops or 0.0 for way in ways)
+    return Way(name, run, len(requests), sum(way.tokens for way in ways), flops)
 
 
 def exact(engine: HfEngine, requests: Sequence[Request], name: str, *, share: bool = True) -> Way:
@@ -239,7 +258,7 @@ def server(engine: HfEngine, requests: Sequence[Request], tokens: int, spec: str
         with ThreadPoolExecutor(CLIENTS) as pool:
             return sum(pool.map(one, texts))
 
-    return Way(f"server {name}", run, len(texts), sum(map(len, asked)))
+    return Way(f"server {name}", run, len(texts), sum(map(len, asked)), elsewhere=True)
 
 
 def tournament(samples: Sequence[Sample]) -> list[Request]:
@@ -275,11 +294,26 @@ def show(ways: Sequence[Way], base: Way) -> None:
         share = (
             f"{100 * way.flops / wall / statistics.median(way.peak):.0f} %" if way.flops else "–"
         )
+        costs = "– | –" if way.elsewhere else f"{cost:.3f} | {base_cpu / cost:.2f}"
         print(
-            f"| {way.name} | {speed:.2f} | {speed / base_speed:.2f} | {cost:.3f} "
-            f"| {base_cpu / cost:.2f} | {(way.tokens + way.written) / wall:,.0f} "
+            f"| {way.name} | {speed:.2f} | {speed / base_speed:.2f} | {costs} "
+            f"| {(way.tokens + way.written) / wall:,.0f} "
             f"| {way.written / way.samples:.1f} | {share} |"
         )
+
+
+def faster(way: Way, other: Way) -> float:
+    """Return how many samples one way reads in the time in which another reads one."""
+    speeds = [each.samples / statistics.median(each.wall) for each in (way, other)]
+    return speeds[0] / speeds[1]
+
+
+def dearer(way: Way, other: Way) -> tuple[float, float]:
+    """Return the ratio of the whole times, by the clock and by the processor."""
+    return (
+        statistics.median(way.wall) / statistics.median(other.wall),
+        statistics.median(way.cpu) / statistics.median(other.cpu),
+    )
 
 
 def main() -> None:
@@ -300,7 +334,6 @@ def main() -> None:
     engine = open_engine(args.model, None, {"device": "cpu"})
     samples = read_samples(args.pairs, args.count)
     one_order = requests_of(samples, [(0, 1)])
-    both_orders = requests_of(samples, [(0, 1), (1, 0)])
     ways = [
         one_at_a_time(engine, one_order, args.tokens),
         pipeline_of(engine, one_order, args.tokens),
@@ -318,23 +351,40 @@ def main() -> None:
         f"matrix peak {statistics.median(ways[0].peak) / 1e9:.0f} GFLOP/s\n"
     )
     show(ways, ways[0])
+    ours = ways[len(args.server) + 2]
+    best = max(
+        ways[1 : len(args.server) + 2], key=lambda way: way.samples / statistics.median(way.wall)
+    )
+    print(
+        f"\n{ours.name}: {faster(ours, ways[0]):.1f} times (a), "
+        f"{faster(ours, best):.2f} times the best of the others ({best.name})"
+    )
     if not args.skip_sharing:
-        pairs = tournament(samples)
-        more = [
-            exact(engine, one_order, "one order"),
-            exact(engine, both_orders, "both orders"),
-            exact(engine, both_orders, "both orders, nothing shared", share=False),
-            exact(engine, pairs, "tournament of 6, both orders"),
-            exact(engine, pairs, "the same pairs, nothing shared", share=False),
-        ]
-        measure(more, args.rounds)
-        print()
-        show(more, more[0])
-        times = [statistics.median(way.cpu) for way in more]
-        print(
-            f"\nCPU time: both orders {times[1] / times[0]:.2f} times one; tournament "
-            f"{times[3] / times[4]:.2f} of its pairs apart"
-        )
+        show_sharing(engine, samples, args.rounds)
+
+
+def show_sharing(engine: HfEngine, samples: Sequence[Sample], rounds: int) -> None:
+    """Measure and print what prompts that begin alike save."""
+    pairs = tournament(samples)
+    both = requests_of(samples, [(0, 1), (1, 0)])
+    ways = [
+        exact(engine, requests_of(samples, [(0, 1)]), "one order"),
+        exact(engine, both, "both orders"),
+        exact(engine, both, "both orders, nothing shared", share=False),
+        exact(engine, pairs, "tournament of 6, both orders"),
+        pair_by_pair(engine, pairs, "the same, pair by pair"),
+        exact(engine, pairs, "the same, nothing shared", share=False),
+    ]
+    measure(ways, rounds)
+    print()
+    show(ways, ways[0])
+    one, two, _, whole, apart, _ = ways
+    print("\nTime by the clock, and by the processor:")
+    for name, ratio in (
+        ("both orders of one", dearer(two, one)),
+        ("the tournament of its pairs apart", dearer(whole, apart)),
+    ):
+        print(f"{name} {ratio[0]:.2f}, {ratio[1]:.2f}")
 
 
 if __name__ == "__main__":
