@@ -1,0 +1,1 @@
+"""What stands in a report, a module per question that a reader asks."""

@@ -1,0 +1,87 @@
+"""Is a judge that is 80 % sure right on 80 % of such pairs?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from magistrate.metrics.reliability import BINNING, Reliability
+from magistrate.report.html.blocks import (
+    Column,
+    Curve,
+    Figure,
+    Line,
+    Point,
+    Section,
+    Table,
+    rate_words,
+    share,
+)
+from magistrate.report.html.measures import calibration_of
+from magistrate.report.html.sections.agreement import why_not_measured
+
+if TYPE_CHECKING:
+    from magistrate.report.html.sources import Source
+
+
+def confidence(sources: Sequence[Source]) -> Section:
+    """Return the section of reliability diagrams."""
+    figures, absent = [], []
+    for run, source in enumerate(sources):
+        found, reason = _measured(source)
+        if found is not None:
+            figures.append(_figure(source, found, run, single=len(sources) == 1))
+        elif len(sources) > 1:
+            absent.append(f"{source.name}: {reason}")
+        else:
+            absent.append(f"{reason[0].upper()}{reason[1:]}")
+    return Section(
+        "confidence",
+        "Reliability of the confidence",
+        "Confidence is the probability that the judge gives its own verdict (first, tie or "
+        f"second). Pairs are grouped by it into {BINNING}; a point on the diagonal is as often "
+        "right as it is sure, one below is too sure. ECE, the expected calibration error, is the "
+        "mean distance from the diagonal, weighted by pairs. It is above 0 by chance alone: beside "
+        "it stands what a perfectly calibrated judge with the same confidences would show.",
+        tuple(figures),
+        absent=tuple(absent),
+    )
+
+
+def _measured(source: Source) -> tuple[Reliability | None, str]:
+    reason = why_not_measured(source)
+    found = None if reason else calibration_of(source.judged)
+    return found, reason or "this judge gives no confidence."
+
+
+def _figure(source: Source, found: Reliability, run: int, *, single: bool) -> Figure:
+    points, rows = [], []
+    for one in found.bins:
+        span = f"{100 * one.low:.0f}–{100 * one.high:.0f} %"
+        rows.append((span, one.confidence if one.right.n else None, one.right))
+        if one.confidence is not None:
+            words = f"sure {share(one.confidence)}, right {rate_words(one.right)}"
+            points.append(Point(one.confidence, one.right, words))
+    said = (
+        f"ECE {share(found.ece)} ({BINNING}, n = {found.n:,}); a perfectly calibrated judge would "
+        f"show {share(found.expected)} on average and up to {share(found.chance)} in 95 of 100 "
+        f"cases. On average {share(found.confidence)} sure, right on {rate_words(found.right)}."
+    )
+    plot = Curve(
+        "confidence of the judge",
+        "share with the label of people",
+        (Line("pairs of like confidence", "judge", tuple(points)),),
+        tuple((step / 100, f"{step} %") for step in range(0, 101, 20)),
+        diagonal=True,
+        level=None,
+        counts=tuple((one.low, one.high, one.right.n) for one in found.bins),
+    )
+    title = "Right, by how sure the judge is" if single else source.name
+    columns = (Column("confidence"), Column("mean confidence"), Column("right"))
+    table = Table(
+        f"reliability_{run + 1}",
+        f"{source.name}: share right by confidence",
+        columns,
+        (*rows, ("all", found.confidence, found.right), ("ECE", found.ece, None)),
+    )
+    return Figure(title, plot, said, table, run)
