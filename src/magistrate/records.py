@@ -262,10 +262,12 @@ class Judgment(Record):
     """For three answers and more: a rank per answer, 1 is best, ties share a rank."""
     probabilities: Probabilities | None = None
     approximate: bool = False
-    """Whether ``probabilities`` come from the likeliest alternatives of written tokens alone; then
-    the preference is what the judge wrote, whatever they say."""
+    """Whether ``probabilities`` come from the likeliest alternatives of written tokens alone (then
+    the preference is what the judge wrote, whatever they say), or are the shares of several replies
+    (then the preference is the most frequent)."""
     mass: float | None = Field(default=None, ge=0, le=1)
-    """Where probabilities were read: how probable it was that the reply is a verdict at all."""
+    """Where probabilities were read: how probable it was that the reply is a verdict at all; of
+    several replies, the share that is one."""
     reasons: str | None = None
     raw: str | None = None
     """What the model wrote, unchanged."""

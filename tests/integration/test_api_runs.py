@@ -156,7 +156,7 @@ def test_images_reach_the_server_and_a_missing_one_is_told(tmp_path: Path) -> No
     with FaultServer(looks) as server:
         judge = f"openai:m@{server.url}#pair-images"
         run = mg.judge(file, judge, tmp_path / "run", orders="given")
-    assert [one.status for one in run.judgments()] == ["ok", "error", "ok"]
+    assert sorted(one.status for one in run.judgments()) == ["error", "ok", "ok"]
     errors = [one.error for one in run.judgments() if one.error]
     assert errors == [f"image {tmp_path}/none.png: there is no such file"]
     assert sorted(url[:15] for url in seen) == ["data:image/png;", "https://example"]
@@ -197,3 +197,30 @@ def test_a_kill_behind_one_slow_request_loses_no_answer(tmp_path: Path, family: 
         asked_again = [p for p in answered if server.attempts[p] > 1]
         assert not asked_again, f"{len(asked_again)} answers were paid for twice"
         assert mg.verify_run(out).ok
+
+
+def test_several_replies_say_how_sure_the_judge_is(tmp_path: Path) -> None:
+    """A server that knows no log-probabilities is asked for ten replies to each prompt."""
+
+    def wavers(asked: Asked) -> Answer:
+        if asked.body.get("logprobs"):
+            return error(400, "logprobs is not supported by this model", param="logprobs")
+        assert (asked.body["n"], asked.body["temperature"]) == (10, 1.0)
+        # It prefers the answer shown first, and wavers.
+        return said(*["8 5"] * 7, *["5 8"] * 2, "Who knows.")
+
+    with FaultServer(wavers) as server:
+        judge = f"openai:m@{server.url}#pair"
+        options = {"samples": "10"}
+        run = mg.judge(samples(3), judge, tmp_path / "run", mode="score", engine_options=options)
+    for one in run.judgments():
+        assert (one.status, one.approximate, one.mass) == ("ok", True, 0.9)
+        assert one.probabilities is not None
+        shown_first = "first" if one.order == (0, 1) else "second"
+        assert one.preference == shown_first
+        assert one.probabilities.confidence == pytest.approx(7 / 9)
+    for decision in run.decisions():
+        assert decision.probabilities is not None
+        assert decision.preference == "tie", "it prefers the place, not an answer"
+        assert decision.probabilities.first == pytest.approx(0.5)
+    assert mg.verify_run(tmp_path / "run").ok

@@ -27,10 +27,11 @@ class Verdict:
     """For three answers and more: a rank per shown answer, 1 is best, ties share a rank."""
     probabilities: Probabilities | None = None
     approximate: bool = False
-    """Whether ``probabilities`` come from the likeliest alternatives of written tokens alone,
-    rather than from all verdicts there are."""
+    """Whether ``probabilities`` come from the likeliest alternatives of written tokens alone, or
+    from several replies, rather than from all verdicts there are."""
     mass: float | None = None
-    """Where probabilities were read: how probable it was that the reply is a verdict at all."""
+    """Where probabilities were read: how probable it was that the reply is a verdict at all; of
+    several replies, the share that is one."""
     reasons: str | None = None
     error: str | None = None
     """Why the status is not ``ok``."""

@@ -26,6 +26,12 @@ from magistrate.prompts.options import Options, options_of
 from magistrate.prompts.outcome import verdict_from_scores
 from magistrate.prompts.parse import PARSER_VERSION, parse
 from magistrate.prompts.rules import Rules, Value
+from magistrate.prompts.sampled import (
+    has_samples,
+    replies_of,
+    verdict_of_samples,
+    verdict_of_samples_alone,
+)
 from magistrate.prompts.schema import FAMILY_FILE, FamilyFile, read_family_file, shaping_keys
 from magistrate.prompts.slots import (
     answer_value,
@@ -308,6 +314,8 @@ class TextFamily:
 
     def _read_one(self, completion: Completion, *, count: int) -> Verdict:
         rules = self._rules_for(count)
+        if has_samples(completion):
+            return verdict_of_samples(self._parse_samples(completion, rules))
         verdict = self._parse(completion, rules)
         if verdict.status != "ok" or not completion.logprobs:
             return verdict
@@ -315,6 +323,11 @@ class TextFamily:
 
     def _read_alone(self, completions: Sequence[Completion]) -> Verdict:
         rules = self._rules_for(1)
+        if any(map(has_samples, completions)):
+            return verdict_of_samples_alone(
+                [self._parse_samples(completion, rules) for completion in completions],
+                tie_gap=self.file.verdict.tie_width,
+            )
         verdicts = [self._parse(completion, rules) for completion in completions]
         if failed := _first_failure(verdicts):
             return failed
@@ -339,6 +352,9 @@ class TextFamily:
             again = parse(text, rules, finish)
             return again if again.status == "ok" else verdict
         return verdict
+
+    def _parse_samples(self, completion: Completion, rules: Rules) -> list[Verdict]:
+        return [self._parse(reply, rules) for reply in replies_of(completion)]
 
     def _read_choices(self, completions: Sequence[Completion], *, count: int) -> Verdict:
         """Read the exact distribution over all verdicts."""

@@ -56,6 +56,8 @@ def _pair_contradictions(judgment: Judgment) -> Iterator[str]:
     if shares is not None and not judgment.approximate:
         if said not in _likeliest(shares):
             yield f"preference is {said}, and the likeliest by its probabilities {_named(shares)}"
+    elif shares is not None and said == shares.preference:
+        return  # the most frequent of several replies, wherever their mean scores lean
     elif scores is not None and len(scores) == 2:
         first, second = scores
         better = "first" if first > second else "second" if second > first else "tie"
@@ -105,9 +107,12 @@ class TieGap:
     def add(self, judgment: Judgment, line: int) -> str | None:
         """Take in a judgment; return in words how it contradicts an earlier line, or None."""
         scores = judgment.scores
-        exact = judgment.probabilities is not None and not judgment.approximate
+        shares = judgment.probabilities
+        exact = shares is not None and not judgment.approximate
         if judgment.status != "ok" or exact or scores is None:
             return None
+        if shares is not None and judgment.preference == shares.preference:
+            return None  # perhaps the most frequent of several replies: no gap decided it
         if judgment.preference is None or len(scores) != 2:
             return None
         gap = abs(scores[0] - scores[1])
