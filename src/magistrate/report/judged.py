@@ -28,7 +28,8 @@ from magistrate.formats.rows import Rows
 from magistrate.formats.source import Source
 from magistrate.ids import content_id
 from magistrate.judging.merge import merge_judgments
-from magistrate.metrics.columns import PairCollector, PairColumns
+from magistrate.metrics.breakdown import question_type
+from magistrate.metrics.columns import NameCollector, Named, PairCollector, PairColumns
 from magistrate.metrics.gold import annotator_vote
 from magistrate.metrics.singles import (
     RankedCollector,
@@ -36,7 +37,7 @@ from magistrate.metrics.singles import (
     SingleCollector,
     SingleColumns,
 )
-from magistrate.records import Decision, Gold, Judgment, Probabilities, Sample
+from magistrate.records import Decision, Gold, Judgment, Probabilities, Record, Sample
 from magistrate.report.labels import Found, How, Labels, stand_in
 from magistrate.store.folder import RunFolder
 from magistrate.store.run import Run, open_run
@@ -54,8 +55,7 @@ _NUMBERED = re.compile(r"reviewer \d+")
 _ROLE = re.compile(r"-(default|generic|general|coding|math)$")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelJoin:
+class LabelJoin(Record):
     """How a file of labels was joined to the judgments."""
 
     file: str
@@ -94,6 +94,8 @@ class Judged:
     """Rows that could not be used (the first 1,000)."""
     bad_rows: int = 0
     notices: tuple[Notice, ...] = ()
+    question_types: Named | None = None
+    """A rough type of each pair's question (:func:`question_type`), only when asked for."""
     samples: tuple[Reading, ...] = field(default=(), repr=False)
     """The samples themselves in input order, only when they were asked for."""
 
@@ -106,6 +108,7 @@ def read_judged(
     format: str | None = None,  # noqa: A002
     labels_as_judge: bool = False,
     keep_samples: bool = False,
+    question_types: bool = False,
 ) -> Judged:
     """Read what a judge said, and the labels, as columns.
 
@@ -120,6 +123,7 @@ def read_judged(
         labels_as_judge: Take the annotators' majority as what was said, for files of labels
             without judgments (human votes, say).
         keep_samples: Keep samples and judgments in :attr:`Judged.samples`.
+        question_types: Fill :attr:`Judged.question_types`.
 
     Raises:
         InputError: A file cannot be read, holds no judgments, or those of several judges.
@@ -130,9 +134,9 @@ def read_judged(
     known = Labels(labels) if labels is not None else None
     run = _run_of(paths)
     if run is not None:
-        return _of_run(run, known, keep_samples)
+        return _of_run(run, known, _Columns(keep_samples, question_types))
     source = _Stored([fspath(path) for path in paths], questions, format, judge, labels_as_judge)
-    columns = _Columns(keep_samples)
+    columns = _Columns(keep_samples, question_types)
     joined = _Joiner(known) if known else None
     for row, (sample, judgments, decision) in enumerate(source.readings(joined)):
         columns.add(row, sample, judgments, decision)
@@ -149,14 +153,20 @@ def read_judged(
     )
 
 
-def judged_run(run: Run, *, labels: AnyPath | None = None, keep_samples: bool = False) -> Judged:
+def judged_run(
+    run: Run,
+    *,
+    labels: AnyPath | None = None,
+    keep_samples: bool = False,
+    question_types: bool = False,
+) -> Judged:
     """Return an opened run as columns; arguments and errors as :func:`read_judged`."""
-    return _of_run(run, Labels(labels) if labels is not None else None, keep_samples)
+    known = Labels(labels) if labels is not None else None
+    return _of_run(run, known, _Columns(keep_samples, question_types))
 
 
-def _of_run(run: Run, labels: Labels | None, keep_samples: bool) -> Judged:
+def _of_run(run: Run, labels: Labels | None, columns: _Columns) -> Judged:
     manifest = run.manifest
-    columns = _Columns(keep_samples)
     joiner = _Joiner(labels) if labels else None
     for row, (sample, judgments, decision) in enumerate(run.readings()):
         own = (
@@ -180,12 +190,13 @@ def _of_run(run: Run, labels: Labels | None, keep_samples: bool) -> Judged:
 class _Columns:
     """Collects all three kinds of columns."""
 
-    def __init__(self, keep_samples: bool) -> None:
+    def __init__(self, keep_samples: bool, question_types: bool) -> None:
         self._pairs = PairCollector()
         self._singles = SingleCollector()
         self._ranked = RankedCollector()
         self._kept: list[Reading] | None = [] if keep_samples else None
         self._texts = False
+        self._types = NameCollector() if question_types else None
 
     def add(
         self, row: int, sample: Sample, judgments: tuple[Judgment, ...], decision: Decision | None
@@ -193,6 +204,8 @@ class _Columns:
         answers = len(sample.answers)
         if answers == 2:
             self._pairs.add(row, sample, judgments, decision)
+            if self._types:
+                self._types.add(question_type(sample))
         if answers == 1:
             self._singles.add(row, sample, decision)
         elif answers > 2 or (decision is not None and decision.ranking is not None):
@@ -228,6 +241,7 @@ class _Columns:
             bad=bad,
             bad_rows=bad_rows,
             notices=notices,
+            question_types=self._types.result() if self._types else None,
             samples=tuple(self._kept or ()),
         )
 
