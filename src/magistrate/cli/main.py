@@ -16,7 +16,18 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from magistrate._version import __version__
-from magistrate.cli import ask, cache, compare, convert, families, inspect, judge, judges, runs
+from magistrate.cli import (
+    ask,
+    cache,
+    compare,
+    convert,
+    evaluate,
+    families,
+    inspect,
+    judge,
+    judges,
+    runs,
+)
 from magistrate.cli.exits import (
     BAD_INPUT,
     OK,
@@ -45,6 +56,7 @@ app.command("judge", epilog=judge.EXAMPLES)(judge.judge)
 app.command("ask", epilog=ask.EXAMPLES)(ask.ask)
 app.command("inspect", epilog=inspect.EXAMPLES)(inspect.inspect)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
+app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")
