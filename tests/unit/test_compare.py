@@ -1,0 +1,148 @@
+"""Judges compared: runs of scripted judges with planted differences, and files of other tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import magistrate as mg
+from magistrate.cli.main import main
+from magistrate.errors import InputError
+from magistrate.metrics.two_judges import compare_judges
+from magistrate.records import Answer, Gold, Sample
+from magistrate.report.comparison import compare
+from magistrate.report.judged import read_judged
+
+
+def samples(count: int, *, right: float = 0.8, labelled: bool = True) -> list[Sample]:
+    """Pairs in whose 80 % the longer answer is the better one."""
+    rng = np.random.default_rng(1)
+    made = []
+    for place in range(count):
+        longer_first = rng.random() < 0.5
+        better_first = longer_first == (rng.random() < right)
+        long, short = "a long answer with many words", "short"
+        texts = (long, short) if longer_first else (short, long)
+        gold = (Gold(preference="first" if better_first else "second"),) if labelled else ()
+        made.append(
+            Sample(
+                question=f"question {place}",
+                answers=(Answer(text=texts[0], model="m1"), Answer(text=texts[1], model="m2")),
+                gold=gold,
+                source_id=str(place),
+            )
+        )
+    return made
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    everything = samples(120)
+    mg.judge(everything, "scripted:longer", folder / "longer")
+    mg.judge(everything, "scripted:shorter", folder / "shorter")
+    mg.judge(everything[:70], "scripted:longer,nonsense=0.2", folder / "part")
+    mg.judge(everything, "scripted:first", folder / "first")
+    mg.judge(samples(30, labelled=False), "scripted:longer", folder / "bare")
+    other = [Sample(question="other", answers=(Answer(text="x"), Answer(text="y")))]
+    mg.judge(other, "scripted:longer", folder / "other")
+    return folder
+
+
+def test_the_better_judge_is_found_with_its_margin(runs: Path) -> None:
+    comparison = compare(runs / "longer", runs / "shorter")
+    (pair,) = comparison.pairs
+    found = pair.result.decisive
+    assert found is not None
+    assert found.n == 120
+    assert found.first == pytest.approx(1 - found.second)
+    assert found.only_first + found.only_second == 120
+    assert found.test == "exact McNemar"
+    assert "scripted:longer agrees more" in pair.conclusion
+    assert pair.result.verdicts.reversed == 120
+    assert pair.result.verdicts.kappa.value == pytest.approx(-1, abs=0.2)
+    assert comparison.correction.startswith("none")
+
+
+def test_a_judge_without_decisions_by_place_is_told_from_a_consistent_one(runs: Path) -> None:
+    (pair,) = compare(runs / "longer", runs / "first").pairs
+    assert pair.result.consistency is not None
+    assert (pair.result.consistency.first, pair.result.consistency.second) == (1.0, 0.0)
+
+
+def test_what_only_one_was_given_and_what_is_not_ok_is_counted(runs: Path) -> None:
+    (pair,) = compare(runs / "longer", runs / "part").pairs
+    assert (pair.common, pair.only_first, pair.only_second) == (70, 50, 0)
+    assert pair.second_not_ok > 0
+    assert pair.result.n == 70 - pair.second_not_ok
+    assert pair.result.decisive is not None
+    assert pair.result.decisive.only_first == pair.result.decisive.only_second == 0
+    assert "no difference was seen" in pair.conclusion
+
+
+def test_three_judges_are_compared_two_by_two_and_corrected(runs: Path) -> None:
+    comparison = compare(runs / "longer", runs / "shorter", runs / "first")
+    assert len(comparison.pairs) == 3
+    assert comparison.correction == "Holm"
+    for pair in comparison.pairs:
+        assert pair.p_adjusted is not None
+        assert pair.result.decisive is not None
+        assert pair.p_adjusted >= (pair.result.decisive.p or 0)
+
+
+def test_without_labels_the_verdicts_and_win_rates_are_compared(runs: Path) -> None:
+    (pair,) = compare(runs / "bare", runs / "bare").pairs
+    assert pair.result.decisive is None
+    assert pair.result.verdicts.same.value == 1.0
+    assert [model.model for model in pair.result.models] == ["m1"]
+    assert "Without labels" in pair.conclusion
+
+
+def test_labels_of_one_run_serve_both(runs: Path) -> None:
+    (pair,) = compare(runs / "longer", runs / "bare").pairs
+    assert pair.result.decisive is not None
+    assert pair.result.decisive.n == 30
+
+
+def test_judges_of_other_inputs_are_refused_with_both_inputs_named(runs: Path) -> None:
+    with pytest.raises(InputError, match="not one pair in common"):
+        compare(runs / "longer", runs / "other")
+    with pytest.raises(InputError, match="two judges"):
+        compare(runs / "longer")
+
+
+def test_random_judges_are_not_told_apart_and_found_by_the_ids_of_their_files(
+    tmp_path: Path,
+) -> None:
+    made = samples(80)
+    mg.judge(made, "scripted:random", tmp_path / "a")
+    # Another text draws other scores; the id in the file is the same.
+    mg.judge(
+        [s.model_copy(update={"rubric": "."}) for s in made], "scripted:random", tmp_path / "b"
+    )
+    comparison = compare(tmp_path / "a", tmp_path / "b")
+    (pair,) = comparison.pairs
+    assert (pair.common, pair.joined_by) == (80, "source id")
+    assert "cannot be told apart" in pair.conclusion
+    assert "would have been seen in 80 %" in pair.conclusion
+    assert len({judge.name for judge in comparison.judges}) == 2  # one name, two sources
+
+
+def test_columns_of_other_length_are_a_fault_of_the_caller(runs: Path) -> None:
+    pairs = read_judged(runs / "longer").pairs
+    with pytest.raises(ValueError, match="cannot be compared"):
+        compare_judges(pairs, pairs.take(np.arange(3)))
+
+
+def test_the_command_prints_tables_and_json(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(runs / "longer"), str(runs / "part")]) == 0
+    told = capsys.readouterr()
+    assert "50 only scripted:longer was given" in told.out
+    assert "judged different inputs" in told.err
+    assert main(["compare", str(runs / "longer"), str(runs / "shorter"), "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["comparisons"][0]["decisive"]["difference"]["n"] == 120
+    assert main(["compare", str(runs / "longer")]) == 2
