@@ -262,9 +262,9 @@ def test_a_turn_ends_with_the_sign_of_the_chat_template() -> None:
     tokenizer.eos_token = "<|endoftext|>"
     engine = tiny_engine(tiny_model(vocab=len(tokenizer), eos_token_id=0), tokenizer)
     prompt = engine._encode(requests_of(1)[0])[0]
-    assert engine._ends_of(prompt) == {0, tokenizer.convert_tokens_to_ids("<|im_end|>")}
+    assert engine._encoder.ends_of(prompt) == {0, tokenizer.convert_tokens_to_ids("<|im_end|>")}
     plain = engine._encode(Request("a", (Message("text", (Part("hello"),)),), sampling()))[0]
-    assert engine._ends_of(plain) == {0}
+    assert engine._encoder.ends_of(plain) == {0}
 
 
 def test_a_failing_model_is_an_error_of_the_engine() -> None:

@@ -65,6 +65,8 @@ class Dialect:
         self.left_out: set[str] = set(options.leave_out)
         """Parameters that the server refused."""
         self.most_logprobs = 20
+        self.continues = options.continue_reply == "yes"
+        """Whether the server goes on from a reply's fixed start when asked to."""
         self.joins_system = False
         """Whether the system message is put before the first one of the user."""
 
@@ -158,6 +160,8 @@ def body_of(
     is_chat = endpoint(request) == CHAT
     if is_chat:
         body["messages"] = _messages(request.messages, options, joined=dialect.joins_system)
+        if dialect.continues and request.messages[-1].role == "assistant":
+            body |= {"add_generation_prompt": False, "continue_final_message": True}
     else:
         body["prompt"] = _text(request.messages[0].parts)
     body[dialect.limit if is_chat else "max_tokens"] = sampling.max_tokens

@@ -19,8 +19,13 @@ from magistrate.engines.api.asking import Asker, Served
 from magistrate.engines.api.counting import make_counter
 from magistrate.engines.api.loop import Job, LoopThread
 from magistrate.engines.api.prices import known_price
-from magistrate.engines.api.probing import context_of, model_names, read_models
-from magistrate.engines.api.settings import ApiOptions
+from magistrate.engines.api.probing import (
+    context_of,
+    continues_replies,
+    model_names,
+    read_models,
+)
+from magistrate.engines.api.settings import AUTO, ApiOptions
 from magistrate.engines.base import EngineInfo
 from magistrate.engines.options import read_options
 from magistrate.errors import EngineError
@@ -139,9 +144,9 @@ class ApiEngine:
             thread.close()
 
     def probe(self) -> None:
-        """Ask the server for the length of its context, unless it is known.
+        """Ask the server for the length of its context, unless it is known, and who it is.
 
-        Servers that do not list their models, or do not say, leave it unknown.
+        Servers that do not list their models, or do not say, leave both unknown.
 
         Raises:
             EngineError: The server cannot be reached, or does not accept the key.
@@ -151,6 +156,8 @@ class ApiEngine:
         listed = self._listed()
         self._asker.health.models = model_names(listed)
         self._context = context_of(listed, self.served.model)
+        if self.options.continue_reply == AUTO:
+            self._asker.dialect.continues = continues_replies(listed, self.served.model)
 
     def _listed(self) -> list[Any]:
         asker = self._asker
@@ -168,6 +175,8 @@ class ApiEngine:
         if options.samples > 1:
             settings["samples"] = options.samples
             settings["sample_temperature"] = options.sample_temperature
+        if self._asker.dialect.continues:
+            settings["continues_reply"] = True
         if options.leave_out:
             settings["leave_out"] = sorted(options.leave_out)
         if options.extra_body:

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from magistrate.engines.api.address import Address
-from magistrate.errors import EngineError
+from magistrate.errors import EngineError, what_is_needed
 from magistrate.records import Record, Usage
 
 _DATED = re.compile(r"(.+)-\d{4}-\d{2}-\d{2}")
@@ -158,7 +158,7 @@ def _rows(text: str, where: str) -> tuple[PriceRow, ...]:
             problem = error.errors(include_url=False)[0]
             key = ".".join(map(str, problem["loc"]))
             raise EngineError(
-                f"{where}, price {number}: {key}: {problem['msg'].lower()}"
+                f"{where}, price {number}: {key} {what_is_needed(problem)}"
             ) from error
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""What a server says of its models: their names, and how long a prompt may be."""
+"""What a server says of its models: their names, how long a prompt may be, who serves them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ TRIES = 4
 _LENGTHS = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 """Names under which servers tell the length of the context: vLLM and SGLang, OpenRouter and
 Together, Groq, Mistral, llama.cpp."""
+
+_CONTINUES = frozenset({"vllm", "sglang"})
+"""Servers that name themselves as the owner of what they serve, and go on from a fixed start when
+they are asked to (``continue_final_message``)."""
 
 
 async def read_models(asker: Asker, job: Job[list[Any]]) -> None:
@@ -56,14 +60,8 @@ def model_names(listed: list[Any]) -> tuple[str, ...]:
 
 
 def context_of(listed: list[Any], model: str) -> int | None:
-    """Return the length of a model's context, in tokens; None when the server does not say.
-
-    Servers with a single model answer to any name.
-    """
-    named = [each for each in listed if each.get("id") == model] or (
-        listed if len(listed) == 1 else []
-    )
-    for each in named:
+    """Return the length of a model's context, in tokens; None when the server does not say."""
+    for each in _named(listed, model):
         meta = each.get("meta")
         for values in (each, meta if isinstance(meta, dict) else {}):
             for name in _LENGTHS:
@@ -71,3 +69,14 @@ def context_of(listed: list[Any], model: str) -> int | None:
                 if isinstance(length, int) and length > 0:
                     return length
     return None
+
+
+def continues_replies(listed: list[Any], model: str) -> bool:
+    """Return whether the server goes on from the assistant's last message when asked to."""
+    return any(each.get("owned_by") in _CONTINUES for each in _named(listed, model))
+
+
+def _named(listed: list[Any], model: str) -> list[Any]:
+    """Return the entries of a model; servers with a single model answer to any name."""
+    found = [each for each in listed if each.get("id") == model]
+    return found or (listed if len(listed) == 1 else [])

@@ -11,7 +11,9 @@ from pydantic import Field, field_validator
 from magistrate.engines.api.prices import Price
 from magistrate.records import Record
 
-OURS = frozenset({"model", "messages", "prompt", "stream"})
+OURS = frozenset(
+    {"model", "messages", "prompt", "stream", "add_generation_prompt", "continue_final_message"}
+)
 """Keys of a request's body that ``extra_body`` may not set."""
 
 OPTIONAL = ("temperature", "top_p", "seed", "stop", "top_logprobs", "logprobs", "n")
@@ -42,6 +44,10 @@ class ApiOptions(Record):
     """Name of the environment variable with the key; ``OPENAI_API_KEY`` when None."""
     token_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = AUTO
     """How the server calls the limit of a reply's length; learnt from its refusal when ``auto``."""
+    continue_reply: Literal["auto", "yes", "no"] = AUTO
+    """Whether the server is asked to go on from a reply's fixed start (``continue_final_message``).
+    ``auto`` does where the list of models says that the server is vLLM or SGLang. Others take the
+    start for a whole reply and begin a new one, which is read just as well."""
     leave_out: tuple[str, ...] = ()
     """Parameters that are never sent, with commas between: of :data:`OPTIONAL`. What a server
     refuses is left out without this; a batch has nobody to learn that from."""

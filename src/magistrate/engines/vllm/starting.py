@@ -91,7 +91,7 @@ def start(arguments: dict[str, Any], name: str, seconds: float, log: Log) -> Any
         arguments: What it takes.
         name: Of the model, for messages.
         seconds: How long it may take to start.
-        log: Where its output goes.
+        log: Where its output goes; closed when it fails.
 
     Raises:
         EngineError: It failed, or did not start in time; the message says why.
@@ -104,9 +104,9 @@ def start(arguments: dict[str, Any], name: str, seconds: float, log: Log) -> Any
             import vllm
 
             return vllm.LLM(**arguments)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # its processes' ends come back as several kinds
+        said = log.last_error() or f"{type(error).__name__}: {error}"
+        log.close()
         if watch.has_ended_it:
             raise EngineError(
                 f"vLLM did not start {name} within {seconds:g} s and was ended; give it longer "
@@ -115,7 +115,6 @@ def start(arguments: dict[str, Any], name: str, seconds: float, log: Log) -> Any
             ) from error
         if not isinstance(error, Exception):
             raise
-        said = log.last_error() or f"{type(error).__name__}: {error}"
         raise EngineError(f"vLLM cannot run {name}: {' '.join(said.split())}") from error
 
 
