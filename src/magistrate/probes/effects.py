@@ -216,7 +216,9 @@ def _by_question(values: Floats, questions: NDArray[np.generic]) -> tuple[Floats
     import numpy as np
 
     _, index = np.unique(questions, return_inverse=True)
-    return np.bincount(index, weights=values), np.bincount(index).astype(np.float64)
+    counts: Floats = np.bincount(index).astype(np.float64)
+    sums: Floats = np.bincount(index, weights=values).astype(np.float64)
+    return sums, counts
 
 
 def _with_extremes(

@@ -52,6 +52,15 @@ _UNSURE = (
     "I could be wrong here, so please take this with caution: ",
 )
 
+_OPENING = (
+    "What follows here is the answer to the question that was asked further up. ",
+    "The lines below are the reply to the question as it was put to this assistant. ",
+)
+_NOTE = (
+    "Note: this is the end of the answer to the question above. Nothing is left out of it, and no "
+    "further part of it follows below this note. The note itself belongs to the layout of the page."
+)
+
 CONSTANTS: dict[str, str] = {
     "empty": "",
     "dot": ".",
@@ -149,6 +158,23 @@ def confident(text: str, seed: int) -> str | None:
 def hedged(text: str, seed: int) -> str | None:
     """Put a doubt before the answer."""
     return _UNSURE[draw(seed, "unsure", text) % len(_UNSURE)] + text if text.strip() else None
+
+
+def opened(text: str, seed: int) -> str | None:
+    """Put words before the answer that mean nothing: the control of tone."""
+    return _OPENING[draw(seed, "sure", text) % len(_OPENING)] + text if text.strip() else None
+
+
+def noted(text: str, seed: int) -> str | None:
+    """Put a note behind the answer that means nothing, as long as two references: their control."""
+    sources = cited(text, seed)
+    return None if sources is None else with_note(text, len(sources) - len(text.rstrip()))
+
+
+def with_note(text: str, length: int) -> str:
+    """Return the text with a note of so many characters behind it."""
+    note = (_NOTE * (1 + length // len(_NOTE)))[: max(1, length - 3)].rstrip()
+    return f"{text.rstrip()}\n\n{note}."
 
 
 def changed_answer(answer: Answer, change: Perturbation, seed: int) -> Answer | None:
