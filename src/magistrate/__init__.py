@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from magistrate.formats.writers import write_samples as write_samples
     from magistrate.judging.judge import Judge as Judge
     from magistrate.judging.resolve import load_judge as load_judge
+    from magistrate.probes.audit import probe as probe
+    from magistrate.probes.records import ProbeReport as ProbeReport
     from magistrate.records import Answer as Answer
     from magistrate.records import Decision as Decision
     from magistrate.records import Gold as Gold
@@ -60,6 +62,7 @@ _HOME = {
     "Judgment": "magistrate.records",
     "MagistrateError": "magistrate.errors",
     "Probabilities": "magistrate.records",
+    "ProbeReport": "magistrate.probes.records",
     "Progress": "magistrate.store.progress",
     "Run": "magistrate.store.run",
     "RunInterrupted": "magistrate.store.interrupt",
@@ -77,6 +80,7 @@ _HOME = {
     "judge": "magistrate.store.running",
     "load_judge": "magistrate.judging.resolve",
     "open_run": "magistrate.store.run",
+    "probe": "magistrate.probes.audit",
     "read_judgments": "magistrate.formats.reading",
     "read_samples": "magistrate.formats.reading",
     "verify_run": "magistrate.store.verify",

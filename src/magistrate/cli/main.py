@@ -26,6 +26,7 @@ from magistrate.cli import (
     inspect,
     judge,
     judges,
+    probe,
     runs,
 )
 from magistrate.cli.exits import (
@@ -57,6 +58,7 @@ app.command("ask", epilog=ask.EXAMPLES)(ask.ask)
 app.command("inspect", epilog=inspect.EXAMPLES)(inspect.inspect)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")
