@@ -12,6 +12,8 @@ of the family ``pair`` on real PandaLM samples. Compared are
 * replies of this engine, in batches;
 * (a) one prompt at a time, written until a line break, as JudgeLM's own script runs;
 * (b) a pipeline of transformers with batches of 8;
+* (c) vLLM's offline engine, and the exact distribution on it, in the environment that has vLLM
+  (``--vllm .venv-vllm/bin/python``);
 * servers that speak OpenAI's protocol, asked by 16 threads (``--server NAME=URL``).
 
 (a), (b) and the servers write at most ``--tokens`` tokens, as many as the family takes for its
@@ -26,13 +28,17 @@ output rows.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
+import os
 import statistics
+import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -261,6 +267,45 @@ def server(engine: HfEngine, requests: Sequence[Request], tokens: int, spec: str
     return Way(f"server {name}", run, len(texts), sum(map(len, asked)), elsewhere=True)
 
 
+def vllm_ways(
+    engine: HfEngine, requests: Sequence[Request], args: argparse.Namespace
+) -> Iterator[Way]:
+    """Start vLLM in its own environment, if there is one, and yield what is measured of it."""
+    if args.vllm is None:
+        return
+    given = {name: getattr(args, name) for name in ("model", "pairs", "count", "tokens")}
+    script = Path(__file__).with_name("engines_vllm.py")
+    worker = subprocess.Popen(
+        [args.vllm, script, *(f"--{name}={value}" for name, value in given.items())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # One process, and as many threads as the others have; it waits without work.
+        env={
+            **os.environ,
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+            "OMP_NUM_THREADS": str(args.threads),
+        },
+    )
+    atexit.register(worker.kill)
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    stdin, stdout = worker.stdin, worker.stdout
+    while (line := stdout.readline()) != "ready\n":
+        assert line, "vLLM did not start"
+
+    def ask(what: str) -> int:
+        print(what, file=stdin, flush=True)
+        return int(stdout.readline())
+
+    tokens = sum(len(engine._encode(request)[0].ids) for request in requests)
+    for name, what in (
+        ("(c) vLLM, batches of its own", "write"),
+        ("magistrate on vLLM, exact distribution", "read"),
+    ):
+        yield Way(name, partial(ask, what), len(requests), tokens, elsewhere=True)
+
+
 def tournament(samples: Sequence[Sample]) -> list[Request]:
     """All pairs of six answers to one question, both orders."""
     answers = [answer for sample in samples[:3] for answer in sample.answers]
@@ -327,6 +372,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=16, help="most tokens of a reply")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--server", action="append", default=[], metavar="NAME=URL")
+    parser.add_argument("--vllm", metavar="PYTHON", help="of an environment with vLLM")
     parser.add_argument("--skip-sharing", action="store_true", help="leave out the second table")
     args = parser.parse_args()
     transformers.logging.set_verbosity_error()
@@ -334,11 +380,16 @@ def main() -> None:
     engine = open_engine(args.model, None, {"device": "cpu"})
     samples = read_samples(args.pairs, args.count)
     one_order = requests_of(samples, [(0, 1)])
+    others = [
+        pipeline_of(engine, one_order, args.tokens),
+        *vllm_ways(engine, one_order, args),
+        *(server(engine, one_order, args.tokens, spec) for spec in args.server),
+    ]
+    ours = exact(engine, one_order, "magistrate, exact distribution")
     ways = [
         one_at_a_time(engine, one_order, args.tokens),
-        pipeline_of(engine, one_order, args.tokens),
-        *(server(engine, one_order, args.tokens, spec) for spec in args.server),
-        exact(engine, one_order, "magistrate, exact distribution"),
+        *others,
+        ours,
         exact(engine, one_order, "the same, nothing shared", share=False),
         replies(engine, one_order, args.tokens),
     ]
@@ -351,10 +402,7 @@ def main() -> None:
         f"matrix peak {statistics.median(ways[0].peak) / 1e9:.0f} GFLOP/s\n"
     )
     show(ways, ways[0])
-    ours = ways[len(args.server) + 2]
-    best = max(
-        ways[1 : len(args.server) + 2], key=lambda way: way.samples / statistics.median(way.wall)
-    )
+    best = min(others, key=lambda way: statistics.median(way.wall))
     print(
         f"\n{ours.name}: {faster(ours, ways[0]):.1f} times (a), "
         f"{faster(ours, best):.2f} times the best of the others ({best.name})"
