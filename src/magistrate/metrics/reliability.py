@@ -4,7 +4,8 @@ The error (ECE) is sum over bins of (share of samples in the bin) x |share right
 (Naeini et al. 2015; Guo et al. 2017, arXiv 1706.04599, equation 3). It depends on the bins, so
 they belong to its name, and it is above 0 even for a perfectly calibrated judge, more so with few
 samples. So it comes with what such a judge would show: outcomes drawn at the stated confidences
-(consistency resampling, Broecker and Smith 2007).
+(consistency resampling, Broecker and Smith 2007), each sample by itself: where many samples share
+a question, that is too little.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from magistrate.metrics.intervals import NO_RATE, SEED, Rate, proportion
+from magistrate.metrics.intervals import SEED, Rate, mean_of_points
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,12 +56,15 @@ class Reliability:
     bins: tuple[Bin, ...]
 
 
-def measure_reliability(confidence: ArrayLike, right: ArrayLike) -> Reliability | None:
+def measure_reliability(
+    confidence: ArrayLike, right: ArrayLike, clusters: ArrayLike
+) -> Reliability | None:
     """Return the diagram and its error; None without samples.
 
     Args:
         confidence: Shape (n,), in [0, 1].
         right: Shape (n,), bools.
+        clusters: Shape (n,), integers; samples of one question share a value.
     """
     import numpy as np
 
@@ -74,11 +78,12 @@ def measure_reliability(confidence: ArrayLike, right: ArrayLike) -> Reliability 
     counts = np.bincount(place, minlength=BINS)
     sums = np.bincount(place, weights=sure, minlength=BINS)
     rights = np.bincount(place, weights=good, minlength=BINS)
+    questions = np.asarray(clusters)
     drawn = _drawn_errors(sure, place)
     return Reliability(
         n=n,
         confidence=float(sure.mean()),
-        right=proportion(int(good.sum()), n),
+        right=mean_of_points(good, questions),
         ece=float(np.abs(rights - sums).sum() / n),
         expected=float(drawn.mean()),
         chance=float(np.quantile(drawn, 0.95)),
@@ -87,7 +92,7 @@ def measure_reliability(confidence: ArrayLike, right: ArrayLike) -> Reliability 
                 low=k / BINS,
                 high=(k + 1) / BINS,
                 confidence=float(sums[k] / counts[k]) if counts[k] else None,
-                right=proportion(float(rights[k]), int(counts[k])) if counts[k] else NO_RATE,
+                right=mean_of_points(good[place == k], questions[place == k]),
             )
             for k in range(BINS)
         ),

@@ -5,6 +5,7 @@ Nothing here knows HTML: the same blocks become a page, Markdown and CSV files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -170,9 +171,22 @@ class Section:
     """Why there is nothing to show, for the whole section or for single runs."""
 
 
+def absent_lines(reasons: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Return why there is nothing to show, once where it is the same of all runs.
+
+    Args:
+        reasons: Name of each run with the reason, empty where there is something to show.
+    """
+    given = [(name, reason) for name, reason in reasons if reason]
+    if len(given) == len(reasons) and len({reason for _, reason in given}) == 1:
+        reason = given[0][1]
+        return (f"{reason[0].upper()}{reason[1:]}",)
+    return tuple(f"{name}: {reason}" for name, reason in given)
+
+
 def share(value: float | None) -> str:
     """Return a share as a percentage with one decimal."""
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return "–" if value is None else f"{100 * value:.1f}\u00a0%"
 
 
 def number(value: float) -> str:

@@ -14,7 +14,7 @@ from magistrate.report.html.sections.agreement import agreement, confusion
 from magistrate.report.html.sections.breakdown import breakdown
 from magistrate.report.html.sections.confidence import confidence
 from magistrate.report.html.sections.failures import failures
-from magistrate.report.html.sections.headline import headline, measure, sentences
+from magistrate.report.html.sections.headline import best_rule, counts_of, headline, sentences
 from magistrate.report.html.sections.length import length
 from magistrate.report.html.sections.position import position
 from magistrate.report.html.sections.ranking import ranking, scores, wins
@@ -87,10 +87,9 @@ def build(sources: Sequence[Source], shown: int) -> Contents:
         samples(sources, shown),
         failures(sources),
     ]
-    names = ", ".join(source.name for source in sources[:3])
-    more = f" and {len(sources) - 3} more" if len(sources) > 3 else ""
+    who = sources[0].name if len(sources) == 1 else f"{len(sources)} judges"
     return Contents(
-        title=f"How far {names}{more} can be trusted",
+        title=f"How far {who} can be trusted",
         made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         version=__version__,
         runs=tuple(_facts(source) for source in sources),
@@ -112,17 +111,16 @@ def _facts(source: Source) -> RunFacts:
 
 
 def _tiles(source: Source) -> Iterator[Tile]:
-    found = measure(source)
-    if found.agreement.judge.n:
-        yield _tile("agreement, decisive pairs", found.agreement.judge)
-        best = found.agreement.rule(found.agreement.best)
-        yield Tile(f"best simple rule: {found.agreement.best}", share(best.value), _small(best))
-    if found.consistent.n:
-        yield _tile("same verdict in both orders", found.consistent)
-    if found.calibration is not None:
-        small = f"by chance up to {share(found.calibration.chance)}"
-        yield Tile("calibration error (ECE)", share(found.calibration.ece), small)
-    yield _tile("not ok", found.not_ok)
+    pairs, rule = source.pairs, best_rule(source)
+    if pairs is not None and rule is not None:
+        yield _tile("agreement, decisive pairs", pairs.baselines[0].decisive)
+        yield _tile(f"best without a judge: {rule.name}", rule.decisive)
+    if pairs is not None and pairs.position is not None and not pairs.reads_alone:
+        yield _tile("same verdict in both orders", pairs.position.consistent)
+    if source.calibration is not None:
+        small = f"by chance up to {share(source.calibration.chance)}"
+        yield Tile("calibration error (ECE)", share(source.calibration.ece), small)
+    yield _tile("not ok", counts_of(source)[1])
 
 
 def _tile(name: str, rate: Rate) -> Tile:

@@ -51,10 +51,10 @@ def text_of(made: Element) -> str:
     return ET.tostring(made, encoding="unicode", method="html")
 
 
-def marker(tone: str, x: float | str, y: float) -> Element:
+def marker(tone: str, x: float | str, y: float | str) -> Element:
     """Return the shape of a tone at a place: people square, rules hollow, all others round.
 
-    The shape sits in an ``svg`` of its own, so that ``x`` may be a percentage.
+    The shape sits in an ``svg`` of its own, so that its place may be in percentages.
     """
     if tone == "people":
         shape = element("rect", x="-5", y="-5", width="10", height="10")

@@ -1,42 +1,70 @@
-"""The runs and files that a report is about, read once, with the samples that it shows."""
+"""The runs and files that a report is about: measured, with the samples that it shows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from magistrate.metrics.columns import NOTHING, SPLIT
+from magistrate.metrics.intervals import NO_RATE, Rate
 from magistrate.report.html.texts import seen
 from magistrate.report.html.worst import Chosen, choose
 
 if TYPE_CHECKING:
+    from magistrate.metrics.columns import Outcomes
+    from magistrate.metrics.ranking.battles import Battles
+    from magistrate.metrics.reliability import Reliability
+    from magistrate.report.evaluation_others import RankedEvaluation, SingleEvaluation
+    from magistrate.report.evaluation_pairs import PairEvaluation
     from magistrate.report.judged import AnyPath, Judged, Reading
     from magistrate.store.manifest import RunManifest
 
 _REASONS = 8
+Reason = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One judge over one input, and what the report needs beside its columns."""
+    """One judge over one input."""
 
     name: str
     """Tells the runs of a report apart: the judge's name, with the run's where two share it."""
     judged: Judged
     manifest: RunManifest | None
     """None for files of other tools."""
-    reasons: tuple[tuple[str, str, int], ...]
+    pairs: PairEvaluation | None
+    singles: SingleEvaluation | None
+    ranked: RankedEvaluation | None
+    """Of samples of three answers and more."""
+    calibration: Reliability | None
+    """None without confidence or labels."""
+    over_best: Rate
+    """Judge minus the best rule without a judge, on the same decisive pairs; in [-1, 1]."""
+    battles: Battles
+    """Between models that have names."""
+    reasons: tuple[Reason, ...]
     """The most frequent reasons of readings that are not ``ok``: status, reason, how many."""
     shown: tuple[tuple[Chosen, Reading], ...]
     """Samples to look at, the most telling first."""
+
+    @property
+    def statuses(self) -> tuple[Outcomes, ...]:
+        """Status of every sample, by kind: pairs, single answers, three answers and more."""
+        judged = self.judged
+        return (
+            judged.pairs.status,
+            judged.singles.status,
+            judged.ranked.status[judged.ranked.size > 2],
+        )
 
 
 def read_sources(
     paths: Sequence[AnyPath], labels: AnyPath | None, samples: int
 ) -> tuple[Source, ...]:
-    """Read runs and files.
+    """Read and measure runs and files.
 
     Args:
         paths: Run folders, or files in which other tools keep judgments.
@@ -48,14 +76,134 @@ def read_sources(
         RunError: A folder is not a run, or is damaged.
     """
     read = [_read(path, labels, samples) for path in paths]
-    judges = [judged.judge for judged, *_ in read]
+    judges = [one.judged.judge for one in read]
     sources: list[Source] = []
-    for path, (judged, manifest, reasons, shown) in zip(paths, read, strict=True):
-        name = judged.judge
+    for path, one in zip(paths, read, strict=True):
+        name = one.judged.judge
         if judges.count(name) > 1:
             name = f"{name} ({Path(path).name or path})"
-        sources.append(Source(_unlike(name, sources), judged, manifest, reasons, shown))
+        sources.append(_measure(one, _unlike(name, sources)))
     return tuple(sources)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    judged: Judged
+    manifest: RunManifest | None
+    battles: Battles
+    reasons: tuple[Reason, ...]
+    shown: tuple[tuple[Chosen, Reading], ...]
+
+
+def _read(path: AnyPath, labels: AnyPath | None, samples: int) -> _Read:
+    from magistrate.report.judged import judged_run, read_judged
+    from magistrate.store.run import open_run
+
+    if not Path(path).is_dir():
+        judged = read_judged(path, labels=labels, keep_samples=True)
+        return _look(judged, None, judged.samples, samples)
+    run = open_run(Path(path))
+    if labels is not None:
+        judged = judged_run(run, labels=labels, keep_samples=True)
+        return _look(judged, run.manifest, judged.samples, samples)
+    # A second look at the run is cheaper than keeping all of its texts.
+    return _look(judged_run(run), run.manifest, run.readings(), samples)
+
+
+def _look(
+    judged: Judged, manifest: RunManifest | None, readings: Iterable[Reading], samples: int
+) -> _Read:
+    """Take from the readings what the columns lack."""
+    from magistrate.metrics.ranking.battles import BattleCollector
+
+    chosen = {one.row: one for one in choose(judged.pairs, samples)}
+    reasons: Counter[tuple[str, str]] = Counter()
+    battles = BattleCollector()
+    found: dict[int, Reading] = {}
+    for row, reading in enumerate(readings):
+        sample, judgments, decision = reading
+        battles.add(sample, decision)
+        for judgment in judgments:
+            if judgment.status != "ok":
+                reasons[judgment.status, (judgment.error or "no reason given")[:300]] += 1
+        if row in chosen:
+            found[row] = reading
+    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return _Read(
+        judged,
+        manifest,
+        battles.result(),
+        tuple((status, reason, n) for (status, reason), n in ranked[:_REASONS]),
+        tuple((one, found[row]) for row, one in chosen.items()),
+    )
+
+
+def _measure(read: _Read, name: str) -> Source:
+    from magistrate.report.evaluation_others import evaluate_ranked, evaluate_singles
+    from magistrate.report.evaluation_pairs import evaluate_pairs
+
+    judged = read.judged
+    pairs = evaluate_pairs(
+        judged.pairs,
+        by=("category", "language"),
+        reads_alone=judged.reads_alone,
+        has_texts=judged.has_texts,
+    )
+    return Source(
+        name=name,
+        judged=judged,
+        manifest=read.manifest,
+        pairs=pairs,
+        singles=evaluate_singles(judged.singles),
+        ranked=evaluate_ranked(judged.ranked),
+        calibration=_calibration(judged),
+        over_best=_over_best(judged, pairs),
+        battles=read.battles,
+        reasons=read.reasons,
+        shown=read.shown,
+    )
+
+
+def _calibration(judged: Judged) -> Reliability | None:
+    import numpy as np
+
+    from magistrate.metrics.reliability import measure_reliability
+
+    pairs = judged.pairs
+    known = pairs.ok & (pairs.gold != NOTHING) & (pairs.gold != SPLIT)
+    known &= ~np.isnan(pairs.confidence)
+    return measure_reliability(
+        pairs.confidence[known], pairs.said[known] == pairs.gold[known], pairs.question[known]
+    )
+
+
+def _over_best(judged: Judged, found: PairEvaluation | None) -> Rate:
+    """Compare the judge with the best rule, pair by pair."""
+    import numpy as np
+
+    from magistrate.metrics.paired import compare_paired
+    from magistrate.report.evaluation_pairs import decisive_points, longer
+
+    columns = judged.pairs
+    chosen = columns.take(columns.ok & (np.abs(columns.gold.astype(int)) == 1))
+    rules = {row.name: row.decisive.value for row in found.baselines[1:]} if found else {}
+    if not len(chosen) or not rules:
+        return NO_RATE
+    gold = chosen.gold.astype(int)
+    outcomes = {
+        "longer wins": longer(chosen),
+        "first wins": np.ones_like(gold),
+        # On average a coin earns what a tie earns, and so does a class that never decides.
+        "random": np.zeros_like(gold),
+        "majority class": np.full_like(gold, _majority(columns.gold[columns.ok])),
+    }
+    best = max(rules, key=lambda name: rules[name] or 0.0)
+    judge, rule = (decisive_points(gold, said) for said in (chosen.said, outcomes[best]))
+    return compare_paired(judge, rule, chosen.question).difference
+
+
+def _majority(gold: Outcomes) -> int:
+    return max((0, 1, -1), key=lambda code: int((gold == code).sum()))
 
 
 def _unlike(name: str, sources: Sequence[Source]) -> str:
@@ -65,60 +213,3 @@ def _unlike(name: str, sources: Sequence[Source]) -> str:
         number += 1
         tried = f"{seen(name)} ({number})"
     return tried
-
-
-def _read(
-    path: AnyPath, labels: AnyPath | None, samples: int
-) -> tuple[
-    Judged,
-    RunManifest | None,
-    tuple[tuple[str, str, int], ...],
-    tuple[tuple[Chosen, Reading], ...],
-]:
-    from magistrate.report.judged import judged_run, read_judged
-    from magistrate.store.run import open_run
-
-    if not Path(path).is_dir():
-        judged = read_judged(path, labels=labels, keep_samples=True)
-        return judged, None, _reasons(judged.samples), _pick(judged, judged.samples, samples)
-    run = open_run(Path(path))
-    if labels is not None:
-        judged = judged_run(run, labels=labels, keep_samples=True)
-        picked = _pick(judged, judged.samples, samples)
-        return judged, run.manifest, _reasons(judged.samples), picked
-    judged = judged_run(run)
-    # A second look at the run is cheaper than keeping all of its texts.
-    chosen = {one.row: one for one in choose(judged.pairs, samples)}
-    reasons: Counter[tuple[str, str]] = Counter()
-    found: dict[int, Reading] = {}
-    if chosen or set(run.manifest.judgments) - {"ok"}:
-        for row, reading in enumerate(run.readings()):
-            _count_reasons(reasons, reading)
-            if row in chosen:
-                found[row] = reading
-    shown = tuple((one, found[row]) for row, one in chosen.items())
-    return judged, run.manifest, _most(reasons), shown
-
-
-def _pick(
-    judged: Judged, readings: Sequence[Reading], samples: int
-) -> tuple[tuple[Chosen, Reading], ...]:
-    return tuple((one, readings[one.row]) for one in choose(judged.pairs, samples))
-
-
-def _reasons(readings: Sequence[Reading]) -> tuple[tuple[str, str, int], ...]:
-    counts: Counter[tuple[str, str]] = Counter()
-    for reading in readings:
-        _count_reasons(counts, reading)
-    return _most(counts)
-
-
-def _count_reasons(counts: Counter[tuple[str, str]], reading: Reading) -> None:
-    for judgment in reading[1]:
-        if judgment.status != "ok":
-            counts[judgment.status, (judgment.error or "no reason given")[:300]] += 1
-
-
-def _most(counts: Counter[tuple[str, str]]) -> tuple[tuple[str, str, int], ...]:
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return tuple((status, reason, n) for (status, reason), n in ranked[:_REASONS])

@@ -11,8 +11,6 @@ from magistrate.report.html.markup import Element, element, marker, percent_of
 from magistrate.report.html.plots.scale import ticks
 from magistrate.report.html.texts import seen
 
-_HEIGHT = 28
-
 
 def draw_intervals(plot: Intervals) -> Element:
     """Return the rows and their axis."""
@@ -34,22 +32,20 @@ def _group(plot: Intervals, group: Group) -> Element:
 
 def _row(plot: Intervals, bar: Bar) -> Element:
     rate = bar.rate
-    drawing = _canvas(plot, _HEIGHT)
+    drawing = _canvas(plot)
     tip = f"{seen(bar.label)}: {value_words(rate, plot.unit)} {bounds_words(rate, plot.unit)}"
     marks = element("g", element("title", f"{tip}, n = {rate.n:,}"), class_=f"tone-{bar.tone}")
-    middle = _HEIGHT / 2
     # The whole row answers to the pointer, not the few pixels of the dot alone.
-    marks.append(element("rect", x="0", y="0", width="100%", height=_HEIGHT, class_="reach"))
+    marks.append(element("rect", x="0", y="0", width="100%", height="100%", class_="reach"))
     if rate.low is not None and rate.high is not None:
         ends = (_place(plot, rate.low), _place(plot, rate.high))
         x1, x2 = (percent_of(end) for end in ends)
-        marks.append(element("line", x1=x1, x2=x2, y1=middle, y2=middle, class_="whisker"))
+        marks.append(element("line", x1=x1, x2=x2, y1="50%", y2="50%", class_="whisker"))
         for end in (x1, x2):
-            marks.append(
-                element("line", x1=end, x2=end, y1=middle - 5, y2=middle + 5, class_="cap")
-            )
+            cap = element("path", d="M0-5V5", class_="cap")
+            marks.append(element("svg", cap, x=end, y="50%", overflow="visible"))
     if rate.value is not None:
-        marks.append(marker(bar.tone, percent_of(_place(plot, rate.value)), middle))
+        marks.append(marker(bar.tone, percent_of(_place(plot, rate.value)), "50%"))
     drawing.append(marks)
     value = element(
         "span",
@@ -61,8 +57,9 @@ def _row(plot: Intervals, bar: Bar) -> Element:
         element("span", seen(bar.note), class_="bar-note") if bar.note else None,
         class_="forest-value",
     )
+    cell = element("div", drawing, class_="forest-cell")
     label = element("span", seen(bar.label), class_=f"forest-label tone-{bar.tone}", dir="auto")
-    return element("div", label, drawing, value, class_="forest-row")
+    return element("div", label, cell, value, class_="forest-row")
 
 
 def _axis(plot: Intervals) -> Element:
@@ -70,7 +67,7 @@ def _axis(plot: Intervals) -> Element:
     for tick in ticks(plot.low, plot.high):
         place = _place(plot, tick)
         anchor = "start" if place < 0.02 else "end" if place > 0.98 else "middle"
-        text = f"{100 * tick:.0f} %" if plot.unit == "percent" else number(tick)
+        text = f"{100 * tick:.0f}\u00a0%" if plot.unit == "percent" else number(tick)
         drawing.append(
             element("text", text, x=percent_of(place), y=14, text_anchor=anchor, class_="tick")
         )
@@ -78,14 +75,14 @@ def _axis(plot: Intervals) -> Element:
     return element("div", drawing, name, class_="forest-row forest-axis")
 
 
-def _canvas(plot: Intervals, height: int) -> Element:
-    drawing = element("svg", width="100%", height=height, class_="forest-plot")
+def _canvas(plot: Intervals) -> Element:
+    drawing = element("svg", width="100%", height="100%", class_="forest-plot")
     for tick in ticks(plot.low, plot.high):
         x = percent_of(_place(plot, tick))
-        drawing.append(element("line", x1=x, x2=x, y1="0", y2=height, class_="grid"))
+        drawing.append(element("line", x1=x, x2=x, y1="0", y2="100%", class_="grid"))
     for value, name in plot.marks:
         x = percent_of(_place(plot, value))
-        line = element("line", x1=x, x2=x, y1="0", y2=height, class_="level")
+        line = element("line", x1=x, x2=x, y1="0", y2="100%", class_="level")
         line.append(element("title", name))
         drawing.append(line)
     return drawing

@@ -11,7 +11,7 @@ _STEPS = 10
 
 def draw_matrix(plot: Matrix, title: str) -> Element:
     """Return the table."""
-    head = element("tr", element("td", plot.corner, class_="corner"))
+    head = element("tr", element("td", *_corner(plot.corner), class_="corner"))
     for name in plot.columns:
         head.append(element("th", seen(name), scope="col", dir="auto"))
     body = element("tbody")
@@ -35,6 +35,12 @@ def draw_matrix(plot: Matrix, title: str) -> Element:
         class_="matrix" + (" wide" if len(plot.columns) > 6 else ""),
     )
     return element("div", table, class_="scroll", tabindex="0", role="region", aria_label=title)
+
+
+def _corner(text: str) -> list[Element | str]:
+    """Return what rows and columns are on lines of their own."""
+    rows, arrow, columns = text.partition(" ↓ ")
+    return [f"{rows} ↓", element("br"), columns] if arrow else [text]
 
 
 def _shade(value: float | None, *, diverging: bool) -> str:

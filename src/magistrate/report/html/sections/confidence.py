@@ -14,10 +14,10 @@ from magistrate.report.html.blocks import (
     Point,
     Section,
     Table,
+    absent_lines,
     rate_words,
     share,
 )
-from magistrate.report.html.measures import calibration_of
 from magistrate.report.html.sections.agreement import why_not_measured
 
 if TYPE_CHECKING:
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
 
 def confidence(sources: Sequence[Source]) -> Section:
     """Return the section of reliability diagrams."""
-    figures, absent = [], []
-    for run, source in enumerate(sources):
-        found, reason = _measured(source)
-        if found is not None:
-            figures.append(_figure(source, found, run, single=len(sources) == 1))
-        elif len(sources) > 1:
-            absent.append(f"{source.name}: {reason}")
-        else:
-            absent.append(f"{reason[0].upper()}{reason[1:]}")
+    found = [_measured(source) for source in sources]
+    figures = [
+        _figure(source, measured, run, single=len(sources) == 1)
+        for run, (source, (measured, _)) in enumerate(zip(sources, found, strict=True))
+        if measured is not None
+    ]
     return Section(
         "confidence",
         "Reliability of the confidence",
@@ -44,13 +41,18 @@ def confidence(sources: Sequence[Source]) -> Section:
         "mean distance from the diagonal, weighted by pairs. It is above 0 by chance alone: beside "
         "it stands what a perfectly calibrated judge with the same confidences would show.",
         tuple(figures),
-        absent=tuple(absent),
+        absent=absent_lines(
+            [
+                (source.name, "" if measured else reason)
+                for source, (measured, reason) in zip(sources, found, strict=True)
+            ]
+        ),
     )
 
 
 def _measured(source: Source) -> tuple[Reliability | None, str]:
     reason = why_not_measured(source)
-    found = None if reason else calibration_of(source.judged)
+    found = None if reason else source.calibration
     return found, reason or "this judge gives no confidence."
 
 

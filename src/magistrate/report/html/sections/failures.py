@@ -51,10 +51,7 @@ def failures(sources: Sequence[Source]) -> Section:
 
 
 def _statuses(source: Source) -> list[int]:
-    judged = source.judged
-    ranked = judged.ranked.status[judged.ranked.size > 2]
-    columns = (judged.pairs.status, judged.singles.status, ranked)
     return [
-        sum(int((column == code).sum()) for column in columns)
+        sum(int((column == code).sum()) for column in source.statuses)
         for code in (*range(len(STATUSES)), PENDING)
     ]

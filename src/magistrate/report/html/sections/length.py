@@ -15,6 +15,7 @@ from magistrate.report.html.blocks import (
     Point,
     Section,
     Table,
+    absent_lines,
     bounds_words,
     rate_of,
     rate_words,
@@ -35,23 +36,17 @@ _FEWEST = 12
 
 def length(sources: Sequence[Source]) -> Section:
     """Return the section of verdict against length difference."""
-    figures, absent = [], []
-    for run, source in enumerate(sources):
-        figure, reason = _figure(source, run, single=len(sources) == 1)
-        if figure is not None:
-            figures.append(figure)
-        elif len(sources) > 1:
-            absent.append(f"{source.name}: {reason}")
-        else:
-            absent.append(f"{reason[0].upper()}{reason[1:]}")
+    found = [_figure(source, run, single=len(sources) == 1) for run, source in enumerate(sources)]
     return Section(
         "length",
         "Verdict against length",
         "Pairs sorted by how much longer the first answer is, in groups of equal size. A judge "
         "without a taste for length gives a line as steep as that of people; a steeper one prefers "
         "longer answers more than people do. Ties count half; length is in characters.",
-        tuple(figures),
-        absent=tuple(absent),
+        tuple(figure for figure, _ in found if figure is not None),
+        absent=absent_lines(
+            [(source.name, reason) for source, (_, reason) in zip(sources, found, strict=True)]
+        ),
     )
 
 

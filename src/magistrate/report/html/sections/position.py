@@ -5,24 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from magistrate.metrics.classification import CLASSES
 from magistrate.metrics.columns import NOTHING
 from magistrate.metrics.intervals import proportion
 from magistrate.report.html.blocks import (
+    Cell,
     Column,
     Figure,
     Matrix,
     Section,
     Shares,
     Table,
+    Tone,
+    absent_lines,
     rate_of,
     share,
 )
-from magistrate.report.html.measures import consistency_of
+from magistrate.report.text import counted
 
 if TYPE_CHECKING:
+    from magistrate.metrics.position import PositionBias
     from magistrate.report.html.sources import Source
 
-_OUTCOMES = ((1, "first"), (0, "tie"), (-1, "second"))
+_PARTS: tuple[tuple[str, Tone], ...] = (
+    ("toward first", "first"),
+    ("same in both orders", "plain"),
+    ("toward second", "second"),
+)
 
 
 def position(sources: Sequence[Source]) -> Section:
@@ -48,14 +57,16 @@ def position(sources: Sequence[Source]) -> Section:
 
 
 def _summary(sources: Sequence[Source]) -> Figure | None:
-    rows, table, said = [], [], []
+    rows: list[tuple[str, tuple[int, ...]]] = []
+    table: list[tuple[Cell, ...]] = []
+    said = []
     for source in sources:
-        found = consistency_of(source.judged)
-        if found.basis != "measured":
+        found = _measured(source)
+        if found is None:
             continue
         rates = (found.toward_first, found.consistent, found.toward_second)
         rows.append((source.name, tuple(round((r.value or 0) * r.n) for r in rates)))
-        table.append((source.name, *rates))
+        table.append((source.name, *rates, found.delta_bias, found.total_bias, found.shown_first))
         said.append(
             f"{source.name} says the same on {rate_of(found.consistent, 'pair')}, turns to the "
             f"answer shown first on {share(found.toward_first.value)} and to the second on "
@@ -64,49 +75,46 @@ def _summary(sources: Sequence[Source]) -> Figure | None:
     if not rows:
         return None
     title = "Where the order of the answers decides"
-    parts = (
-        ("toward first", "first"),
-        ("same in both orders", "plain"),
-        ("toward second", "second"),
+    columns = (
+        Column("run"),
+        *(Column(name) for name, _ in _PARTS),
+        Column("delta bias"),
+        Column("total bias"),
+        Column("readings for the one shown first"),
     )
-    columns = (Column("run"), *(Column(name) for name, _ in parts))
     return Figure(
         title,
-        Shares(parts, tuple(rows)),  # type: ignore[arg-type]
+        Shares(_PARTS, tuple(rows)),
         ". ".join(said) + ".",
         Table("position", title, columns, tuple(table)),
     )
 
 
 def _matrix(source: Source, run: int, *, single: bool) -> Figure | None:
-    judged = source.judged
-    if consistency_of(judged).basis != "measured":
+    if _measured(source) is None:
         return None
-    pairs = judged.pairs
-    both = pairs.take(pairs.ok & (pairs.as_given != NOTHING) & (pairs.swapped != NOTHING))
+    pairs = source.judged.pairs
+    both = pairs.take((pairs.as_given != NOTHING) & (pairs.swapped != NOTHING))
     n = len(both)
-    shares, texts, rows = [], [], []
-    for code, name in _OUTCOMES:
+    shares, texts = [], []
+    rows: list[tuple[Cell, ...]] = []
+    for code, name in zip((1, 0, -1), CLASSES, strict=True):
         swapped = both.swapped[both.as_given == code]
-        counts = [int((swapped == other).sum()) for other, _ in _OUTCOMES]
+        counts = [int((swapped == other).sum()) for other in (1, 0, -1)]
         shares.append(tuple(count / n for count in counts))
         texts.append(tuple((f"{count:,}", share(count / n)) for count in counts))
         rows += [
             (name, other, count, proportion(count, n))
-            for (_, other), count in zip(_OUTCOMES, counts, strict=True)
+            for other, count in zip(CLASSES, counts, strict=True)
         ]
-    names = tuple(name for _, name in _OUTCOMES)
-    given, swapped_first = (
-        int((both.as_given == 1).sum()),
-        int((both.swapped == 1).sum()),
-    )
+    given, swapped_first = int((both.as_given == 1).sum()), int((both.swapped == 1).sum())
     said = (
-        f"The first answer of the file is preferred on {share(given / n)} of the pairs when it is "
-        f"shown first, on {share(swapped_first / n)} when it is shown second."
+        f"The first answer of the file is preferred on {share(given / n)} of {counted(n, 'pair')} "
+        f"when it is shown first, on {share(swapped_first / n)} when it is shown second."
     )
     return Figure(
         "Verdict in both orders" if single else f"{source.name}: verdict in both orders",
-        Matrix("as given ↓ swapped →", names, names, tuple(shares), tuple(texts)),
+        Matrix("as given ↓ swapped →", CLASSES, CLASSES, tuple(shares), tuple(texts)),
         said,
         Table(
             f"position_orders_{run + 1}",
@@ -118,24 +126,26 @@ def _matrix(source: Source, run: int, *, single: bool) -> Figure | None:
     )
 
 
+def _measured(source: Source) -> PositionBias | None:
+    pairs = source.pairs
+    return None if pairs is None or pairs.reads_alone else pairs.position
+
+
 def _absent(sources: Sequence[Source]) -> tuple[str, ...]:
-    found = []
-    for source in sources:
-        basis = consistency_of(source.judged).basis
-        if basis == "measured":
-            continue
-        if not len(source.judged.pairs):
-            reason = "there are no pairs of answers in it."
-        elif basis == "by construction":
-            reason = (
-                "this judge reads each answer alone, so the order of the answers cannot matter; "
-                "there is nothing to measure."
-            )
-        else:
-            reason = (
-                "no pair has verdicts in both orders, so position bias is not known; "
-                "judge with --order both."
-            )
-        capital = f"{reason[0].upper()}{reason[1:]}"
-        found.append(f"{source.name}: {reason}" if len(sources) > 1 else capital)
-    return tuple(found)
+    return absent_lines([(source.name, _why_not(source)) for source in sources])
+
+
+def _why_not(source: Source) -> str:
+    if not len(source.judged.pairs):
+        return "there are no pairs of answers in it."
+    if source.judged.reads_alone:
+        return (
+            "this judge reads each answer alone, so the order of the answers cannot matter; "
+            "there is nothing to measure."
+        )
+    if _measured(source) is None:
+        return (
+            "no pair has verdicts in both orders, so position bias is not known; "
+            "judge with --order both."
+        )
+    return ""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from magistrate.metrics.columns import UNNAMED
-from magistrate.metrics.intervals import Rate, mean_of_points, mean_of_scores, proportion
-from magistrate.report.html.battles import Battles, battles_of
+from magistrate.metrics.breakdown import UNNAMED_PART
+from magistrate.metrics.intervals import Rate, proportion
 from magistrate.report.html.blocks import (
     Bar,
     Cell,
@@ -18,12 +17,13 @@ from magistrate.report.html.blocks import (
     Matrix,
     Section,
     Table,
+    absent_lines,
+    number,
     rate_words,
 )
 
 if TYPE_CHECKING:
     from magistrate.report.html.sources import Source
-    from magistrate.report.judged import Judged
 
 _DRAWN = 40
 _IN_MATRIX = 24
@@ -31,163 +31,72 @@ _IN_MATRIX = 24
 
 def ranking(sources: Sequence[Source]) -> Section:
     """Return the section of the ranking."""
-    groups, rows, said, absent = [], [], [], []
-    several = len(sources) > 1
-    for source in sources:
-        found = _win_rates(battles_of(source.judged))
-        if not found:
-            reason = _why_none(source.judged)
-            absent.append(f"{source.name}: {reason}" if several else _capital(reason))
-            continue
-        bars = tuple(Bar(name, rate) for name, rate, *_ in found[:_DRAWN])
-        groups.append(Group(source.name if several else "", bars))
-        rows += [(source.name, place, *line) for place, line in enumerate(found, 1)]
-        said.append(f"{source.name}: best {found[0][0]}, {rate_words(found[0][1])}")
-    figures: tuple[Figure, ...] = ()
-    if groups:
-        title = "Win rate of each model"
-        columns = map(Column, ("run", "place", "model", "win rate", "wins", "ties", "losses"))
-        plot = Intervals("win rate; a tie counts half", tuple(groups), marks=((0.5, "half"),))
-        table = Table("ranking", title, tuple(columns), tuple(rows))
-        figures = (Figure(title, plot, ". ".join(said) + ".", table),)
+    figures = [_win_rates(sources), _mean_ranks(sources)]
     return Section(
         "ranking",
         "Ranking of the models",
-        "Wins and half the ties, of all comparisons of a model by this judge. Models whose "
-        "intervals overlap widely are not told apart, and models that met different opponents are "
-        "compared through them.",
-        figures,
-        absent=tuple(absent),
+        "By this judge alone: a ranking is worth no more than the judge's agreement with people. "
+        "Models whose intervals overlap widely are not told apart.",
+        tuple(figure for figure in figures if figure is not None),
+        absent=absent_lines(
+            [(source.name, "" if _is_ranked(source) else _why_none(source)) for source in sources]
+        ),
     )
 
 
 def wins(sources: Sequence[Source]) -> Section:
     """Return the section of the pairwise win matrix."""
-    figures, absent = [], []
-    several = len(sources) > 1
-    for run, source in enumerate(sources):
-        figure, reason = _matrix(source, run, single=not several)
-        if figure is not None:
-            figures.append(figure)
-        else:
-            absent.append(f"{source.name}: {reason}" if several else _capital(reason))
+    figures = [
+        figure
+        for run, source in enumerate(sources)
+        if (figure := _matrix(source, run, single=len(sources) == 1)) is not None
+    ]
     return Section(
         "wins",
         "Who beats whom",
         "Share of comparisons that the model of the row wins against the model of the column; a "
-        "tie counts half. Blue is above one half, orange below.",
+        "tie counts half, and the same two answers count once however often they were judged. "
+        "Blue is above one half, orange below.",
         tuple(figures),
-        absent=tuple(absent),
+        absent=absent_lines(
+            [(s.name, "" if len(s.battles) else _why_no_battles(s)) for s in sources]
+        ),
     )
-
-
-def _win_rates(battles: Battles) -> list[tuple[str, Rate, int, int, int]]:
-    """Return name, win rate, wins, ties and losses of each model, the best first."""
-    import numpy as np
-
-    found = []
-    for code, name in enumerate(battles.models):
-        mine = np.concatenate(
-            (battles.outcome[battles.first == code], -battles.outcome[battles.second == code])
-        )
-        if not len(mine):
-            continue
-        clusters = np.concatenate(
-            (battles.question[battles.first == code], battles.question[battles.second == code])
-        )
-        rate = mean_of_points((1 + mine) / 2, clusters)
-        won, tied, lost = (int((mine == outcome).sum()) for outcome in (1, 0, -1))
-        found.append((name, rate, won, tied, lost))
-    return sorted(found, key=lambda one: (-(one[1].value or 0.0), one[0]))
-
-
-def _matrix(source: Source, run: int, *, single: bool) -> tuple[Figure | None, str]:
-    import numpy as np
-
-    battles = battles_of(source.judged)
-    ranked = [name for name, *_ in _win_rates(battles)]
-    if len(ranked) < 2:
-        return None, _why_none(source.judged)
-    codes = [battles.models.index(name) for name in ranked]
-    size = len(battles.models)
-    cell = battles.first * size + battles.second
-    half = np.bincount(cell, weights=(1 + battles.outcome) / 2, minlength=size * size)
-    counts = np.bincount(cell, minlength=size * size).reshape(size, size)
-    points = half.reshape(size, size)
-    won = points + (counts - points).T
-    met = counts + counts.T
-    rows: list[tuple[Cell, ...]] = [
-        (
-            ranked[i],
-            ranked[j],
-            proportion(float(won[codes[i], codes[j]]), int(met[codes[i], codes[j]])),
-        )
-        for i in range(len(ranked))
-        for j in range(len(ranked))
-        if i != j and met[codes[i], codes[j]]
-    ]
-    drawn = codes[:_IN_MATRIX]
-    shares = tuple(
-        tuple(float(won[a, b] / met[a, b]) if a != b and met[a, b] else None for b in drawn)
-        for a in drawn
-    )
-    texts = tuple(
-        tuple(
-            (f"{100 * won[a, b] / met[a, b]:.0f} %", f"n = {met[a, b]:,}")
-            if a != b and met[a, b]
-            else ("", "")
-            for b in drawn
-        )
-        for a in drawn
-    )
-    names = tuple(ranked[:_IN_MATRIX])
-    said = f"{len(ranked):,} models, best first."
-    if len(ranked) > _IN_MATRIX:
-        said += f" The best {_IN_MATRIX} are drawn; the table has all pairs."
-    matrix = Matrix("row beats column", names, names, shares, texts, diverging=True)
-    title = "Share won" if single else source.name
-    columns = (Column("model"), Column("against"), Column("share won"))
-    table = Table(f"wins_{run + 1}", f"{source.name}: share won", columns, tuple(rows))
-    return Figure(title, matrix, said, table, run), ""
 
 
 def scores(sources: Sequence[Source]) -> Section | None:
     """Return the section of scores of single answers; None when there are none."""
-    import numpy as np
-
-    groups, rows, said, ends = [], [], [], []
+    groups: list[Group] = []
+    rows: list[tuple[Cell, ...]] = []
+    said = []
     for source in sources:
-        singles = source.judged.singles
-        if not singles.ok.any():
+        found = source.singles
+        if found is None or not found.mean_score.n:
             continue
-        good = singles.take(singles.ok)
-        ends += [float(good.score.min()), float(good.score.max())]
-        bars = []
-        for code, name in enumerate(good.model.names):
-            mine = good.model.codes == code
-            if not mine.any():
-                continue
-            rate = mean_of_scores(good.score[mine], good.question[mine])
-            label = "all answers" if name == UNNAMED else name
-            bars.append(Bar(label, rate))
-            low, middle, high = (float(q) for q in np.quantile(good.score[mine], (0.25, 0.5, 0.75)))
-            rows.append((source.name, label, rate, low, middle, high))
-        bars.sort(key=lambda bar: -(bar.rate.value or 0.0))
-        groups.append(Group(source.name if len(sources) > 1 else "", tuple(bars[:_DRAWN])))
-        mean = mean_of_scores(good.score, good.question)
-        said.append(f"{source.name}: mean score {rate_words(mean, 'number')}")
+        bars = tuple(
+            Bar("all answers" if one.part == UNNAMED_PART else one.part, one.mean_score)
+            for one in found.models[:_DRAWN]
+        )
+        groups.append(Group(source.name if len(sources) > 1 else "", bars))
+        rows += [
+            (source.name, bar.label, one.mean_score, one.mean_gold_score)
+            for bar, one in zip(bars, found.models, strict=False)
+        ]
+        correlation = ""
+        if found.correlations is not None and found.correlations.spearman.value is not None:
+            rho = found.correlations.spearman
+            correlation = (
+                f"; Spearman's correlation with the scores of people {rate_words(rho, 'number')}"
+            )
+        said.append(
+            f"{source.name}: mean score {rate_words(found.mean_score, 'number')}{correlation}"
+        )
     if not groups:
         return None
-    low, high = min(ends), max(ends)
+    low, high = _ends([bar.rate for group in groups for bar in group.bars])
     title = "Mean score"
-    names = ("run", "model", "mean score", "lower quartile", "median", "upper quartile")
-    plot = Intervals(
-        "score, on the judge's own scale",
-        tuple(groups),
-        unit="number",
-        low=low,
-        high=high if high > low else low + 1,
-    )
+    plot = Intervals("score, on the judge's own scale", tuple(groups), "number", low, high)
+    names = ("run", "model", "mean score", "mean score by people")
     columns = tuple(Column(name, "number") for name in names)
     return Section(
         "scores",
@@ -198,13 +107,127 @@ def scores(sources: Sequence[Source]) -> Section | None:
     )
 
 
-def _why_none(judged: Judged) -> str:
+def _win_rates(sources: Sequence[Source]) -> Figure | None:
+    groups: list[Group] = []
+    rows: list[tuple[Cell, ...]] = []
+    said = []
+    for source in sources:
+        found = [row for row in (source.pairs.models if source.pairs else ()) if row.win_rate.n]
+        if not found:
+            continue
+        bars = tuple(Bar(row.model, row.win_rate) for row in found[:_DRAWN])
+        groups.append(Group(source.name if len(sources) > 1 else "", bars))
+        rows += [
+            (source.name, place, row.model, row.win_rate, row.wins, row.ties, row.losses)
+            for place, row in enumerate(found, 1)
+        ]
+        said.append(f"{source.name}: best {found[0].model}, {rate_words(found[0].win_rate)}")
+    if not groups:
+        return None
+    title = "Win rate of each model, of its own pairs"
+    columns = tuple(map(Column, ("run", "place", "model", "win rate", "wins", "ties", "losses")))
+    plot = Intervals("win rate; a tie counts half", tuple(groups), marks=((0.5, "half"),))
+    table = Table("ranking", title, columns, tuple(rows))
+    return Figure(title, plot, ". ".join(said) + ".", table)
+
+
+def _mean_ranks(sources: Sequence[Source]) -> Figure | None:
+    """Return the mean rank of models in samples of three answers and more."""
+    groups: list[Group] = []
+    rows: list[tuple[Cell, ...]] = []
+    for source in sources:
+        found = [row for row in (source.ranked.models if source.ranked else ()) if row.order.n]
+        if not found:
+            continue
+        bars = tuple(
+            Bar("unnamed models" if row.model == UNNAMED_PART else row.model, row.order)
+            for row in found[:_DRAWN]
+        )
+        groups.append(Group(source.name if len(sources) > 1 else "", bars))
+        rows += [
+            (source.name, place, row.model, row.order, row.samples)
+            for place, row in enumerate(found, 1)
+        ]
+    if not groups:
+        return None
+    title = "Mean rank of each model, where several answers were ranked at once"
+    low, high = _ends([bar.rate for group in groups for bar in group.bars])
+    plot = Intervals("mean rank; 1 is best", tuple(groups), "number", min(1.0, low), high)
+    best = groups[0].bars[0]
+    said = f"Best: {best.label}, mean rank {number(best.rate.value or 0.0)}."
+    names = ("run", "place", "model", "mean rank", "samples")
+    columns = tuple(Column(name, "number") for name in names)
+    return Figure(title, plot, said, Table("mean_ranks", title, columns, tuple(rows)))
+
+
+def _matrix(source: Source, run: int, *, single: bool) -> Figure | None:
+    import numpy as np
+
+    battles = source.battles
+    if not len(battles):
+        return None
+    size = len(battles.models)
+    won, met = np.zeros((size, size)), np.zeros((size, size))
+    points = battles.weight * (1 + battles.outcome) / 2
+    for one, other, gained in (
+        (battles.first, battles.second, points),
+        (battles.second, battles.first, battles.weight - points),
+    ):
+        np.add.at(won, (one, other), gained)
+        np.add.at(met, (one, other), battles.weight)
+    codes = np.argsort(-won.sum(1) / np.maximum(met.sum(1), 1e-9), kind="stable").tolist()
+    rows: list[tuple[Cell, ...]] = [
+        (battles.models[a], battles.models[b], proportion(won[a, b], round(met[a, b])))
+        for a in codes
+        for b in codes
+        if round(met[a, b])
+    ]
+    drawn = codes[:_IN_MATRIX]
+    shares = tuple(
+        tuple(float(won[a, b] / met[a, b]) if met[a, b] else None for b in drawn) for a in drawn
+    )
+    texts = tuple(
+        tuple(
+            (f"{100 * won[a, b] / met[a, b]:.0f}\u00a0%", f"n = {met[a, b]:,.0f}")
+            if met[a, b]
+            else ("", "")
+            for b in drawn
+        )
+        for a in drawn
+    )
+    names = tuple(battles.models[code] for code in drawn)
+    said = f"{size:,} models, the best first by share of all their comparisons."
+    if size > _IN_MATRIX:
+        said += f" The best {_IN_MATRIX} are drawn; the table has all pairs."
+    matrix = Matrix("row beats column", names, names, shares, texts, diverging=True)
+    columns = (Column("model"), Column("against"), Column("share won"))
+    table = Table(f"wins_{run + 1}", f"{source.name}: share won", columns, tuple(rows))
+    return Figure("Share won" if single else source.name, matrix, said, table, run)
+
+
+def _ends(rates: Sequence[Rate]) -> tuple[float, float]:
+    """Return ends of an axis that hold all intervals."""
+    ends = [end for rate in rates for end in (rate.low, rate.value, rate.high) if end is not None]
+    low, high = min(ends), max(ends)
+    room = 0.08 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def _is_ranked(source: Source) -> bool:
+    pairs = source.pairs
+    return bool(pairs and pairs.models) or bool(
+        source.ranked and any(row.order.n for row in source.ranked.models)
+    )
+
+
+def _why_none(source: Source) -> str:
+    judged = source.judged
     if not len(judged.pairs) and not len(judged.ranked):
-        return "single answers are not compared with each other; see the scores."
-    if not judged.pairs.ok.any() and not (judged.ranked.status == 0).any():
-        return "no comparison has a verdict."
-    return "there are no comparisons between different models."
+        return "single answers are not compared with each other; see their scores."
+    return "no comparison has a verdict."
 
 
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
+def _why_no_battles(source: Source) -> str:
+    if not _is_ranked(source):
+        return _why_none(source)
+    return "the file does not name two different models, so there is no one to tell apart."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from magistrate.metrics.intervals import proportion
+from magistrate.metrics.columns import NOTHING
 from magistrate.metrics.multiplicity import holm
-from magistrate.metrics.paired import PairedDifference, compare_paired
+from magistrate.metrics.paired import PairedDifference
+from magistrate.metrics.two_judges import JudgesCompared, compare_judges
 from magistrate.report.html.blocks import (
     Bar,
     Cell,
@@ -22,141 +24,168 @@ from magistrate.report.html.blocks import (
     rate_words,
     share,
 )
-from magistrate.report.html.measures import decided, points
 
 if TYPE_CHECKING:
-    from magistrate.report.html.sources import Source
-    from magistrate.report.judged import Judged
+    import numpy as np
+    from numpy.typing import NDArray
 
-Pair = tuple["Source", "Source", PairedDifference]
+    from magistrate.metrics.columns import PairColumns
+    from magistrate.report.html.sources import Source
+
+    Places = NDArray[np.int64]
+
+_MOST_SOURCES = 12
+"""Above so many runs there are too many comparisons to read."""
+
+Compared = dict[tuple[int, int], JudgesCompared]
 
 
 def side_by_side(sources: Sequence[Source]) -> Section:
     """Return the section that compares the runs with each other."""
-    figures = [one for one in (_differences(sources), _sameness(sources)) if one is not None]
+    compared = _compare(sources)
+    figures = [_differences(sources, compared), _sameness(sources, compared)]
     return Section(
         "runs",
         "The runs side by side",
         "Runs over the same pairs, compared pair by pair, so that what makes a pair hard for both "
-        "falls out. An interval on one side of 0 shows a difference; p-values are corrected for "
-        "the number of comparisons after Holm.",
-        tuple(figures),
-        absent=() if figures else (_why_none(sources),),
+        "falls out; a pair counts where both judges gave a verdict. An interval on one side of 0 "
+        "shows a difference; p-values are corrected for the number of comparisons (Holm).",
+        tuple(figure for figure in figures if figure is not None),
+        absent=() if compared else (_why_none(sources),),
     )
 
 
-def _differences(sources: Sequence[Source]) -> Figure | None:
+def _compare(sources: Sequence[Source]) -> Compared:
+    if len(sources) > _MOST_SOURCES:
+        return {}
+    keys = [_keys(source.judged.pairs) for source in sources]
+    found = {}
+    for i, j in combinations(range(len(sources)), 2):
+        common = [key for key in keys[i] if key in keys[j]]
+        if not common:
+            continue
+        first = sources[i].judged.pairs.take(_places(keys[i], common))
+        second = sources[j].judged.pairs.take(_places(keys[j], common))
+        compared = compare_judges(*_same_labels(first, second))
+        if compared.n:
+            found[i, j] = compared
+    return found
+
+
+def _keys(pairs: PairColumns) -> dict[tuple[object, ...], int]:
+    """Return the place of each pair by its question, models and lengths; repeats are numbered."""
+    firsts = [pairs.first_model.names[code] for code in pairs.first_model.codes.tolist()]
+    seconds = [pairs.second_model.names[code] for code in pairs.second_model.codes.tolist()]
+    lengths = map(tuple, pairs.lengths.tolist())
+    seen: Counter[tuple[object, ...]] = Counter()
+    places: dict[tuple[object, ...], int] = {}
+    known = zip(pairs.question.tolist(), firsts, seconds, lengths, strict=True)
+    for place, key in enumerate(known):
+        places[(*key, seen[key])] = place
+        seen[key] += 1
+    return places
+
+
+def _places(keys: dict[tuple[object, ...], int], common: Sequence[tuple[object, ...]]) -> Places:
+    import numpy as np
+
+    return np.array([keys[key] for key in common], dtype=np.int64)
+
+
+def _same_labels(first: PairColumns, second: PairColumns) -> tuple[PairColumns, PairColumns]:
+    """Return both with one label a pair: that which either has, none where they contradict."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    gold = np.where(first.gold == NOTHING, second.gold, first.gold)
+    differ = (second.gold != NOTHING) & (second.gold != gold)
+    gold = np.where(differ, np.int8(NOTHING), gold)
+    return replace(first, gold=gold), replace(second, gold=gold)
+
+
+def _differences(sources: Sequence[Source], compared: Compared) -> Figure | None:
     found = [
-        (one, other, difference)
-        for one, other in combinations(sources, 2)
-        if (difference := _difference(one.judged, other.judged)) is not None
+        (f"{sources[i].name} minus {sources[j].name}", one.decisive)
+        for (i, j), one in compared.items()
+        if one.decisive is not None and one.decisive.n
     ]
     if not found:
         return None
-    corrected = holm([one[2].p if one[2].p is not None else 1.0 for one in found])
-    bars, rows = [], []
-    for (one, other, paired), p in zip(found, corrected, strict=True):
-        label = f"{one.name} minus {other.name}"
-        bars.append(Bar(label, paired.difference, note=f"p = {_p(p)}"))
-        rows.append(_row(label, paired, p))
-    reach = max(
-        max(abs(bar.rate.low or 0.0), abs(bar.rate.high or 0.0), abs(bar.rate.value or 0.0))
-        for bar in bars
+    corrected = holm([1.0 if paired.p is None else paired.p for _, paired in found])
+    bars = tuple(
+        Bar(label, paired.difference, note=f"p {_p(p)}")
+        for (label, paired), p in zip(found, corrected, strict=True)
     )
+    reach = max(abs(end or 0.0) for bar in bars for end in (bar.rate.low, bar.rate.high))
     reach = min(1.0, max(0.05, 1.1 * reach))
     title = "Difference in agreement with people"
     plot = Intervals(
-        "difference of the share right (decisive pairs)",
-        (Group("", tuple(bars)),),
+        "difference of the share right on decisive pairs",
+        (Group("", bars),),
         low=-reach,
         high=reach,
         marks=((0.0, "no difference"),),
     )
-    said = "; ".join(f"{bar.label} {rate_words(bar.rate)}, {bar.note}" for bar in bars[:6])
-    columns = (
-        Column("runs"),
-        Column("difference"),
-        Column("only the first right"),
-        Column("only the second right"),
-        Column("p, corrected (Holm)", "number"),
-        Column("test"),
+    said = "; ".join(f"{bar.label}: {rate_words(bar.rate)}, {bar.note}" for bar in bars[:6])
+    names = ("runs", "difference", "only the first right", "only the second right")
+    columns = (*map(Column, names), Column("p (Holm)", "number"), Column("test"))
+    rows = tuple(
+        _row(label, paired, p) for (label, paired), p in zip(found, corrected, strict=True)
     )
-    return Figure(title, plot, f"{said}.", Table("differences", title, columns, tuple(rows)))
+    return Figure(title, plot, f"{said}.", Table("differences", title, columns, rows))
 
 
 def _row(label: str, paired: PairedDifference, p: float) -> tuple[Cell, ...]:
     return (label, paired.difference, paired.only_first, paired.only_second, p, paired.test)
 
 
-def _difference(one: Judged, other: Judged) -> PairedDifference | None:
-    if not _alike(one, other):
+def _sameness(sources: Sequence[Source], compared: Compared) -> Figure | None:
+    if not compared:
         return None
-    known = decided(one.pairs) & decided(other.pairs) & (one.pairs.gold != 0)
-    if not known.any():
-        return None
-    gold = one.pairs.gold[known]
-    mine, theirs = (points(judged.pairs.said[known], gold) for judged in (one, other))
-    return compare_paired(mine, theirs, one.pairs.question[known])
-
-
-def _sameness(sources: Sequence[Source]) -> Figure | None:
     shares: list[tuple[float | None, ...]] = []
-    texts, rows, seen_any = [], [], False
-    for one in sources:
-        line: list[float | None] = []
-        words = []
-        for other in sources:
-            rate = _same(one.judged, other.judged)
-            if one is other or not rate.n:
-                line.append(None)
-                words.append(("–", ""))
-                continue
-            seen_any = True
-            line.append(rate.value)
-            words.append((share(rate.value), f"n = {rate.n:,}"))
-            rows.append((one.name, other.name, rate))
-        shares.append(tuple(line))
-        texts.append(tuple(words))
-    if not seen_any:
-        return None
+    texts: list[tuple[tuple[str, str], ...]] = []
+    rows: list[tuple[Cell, ...]] = []
+    for i, one in enumerate(sources):
+        found = [compared.get((min(i, j), max(i, j))) for j in range(len(sources))]
+        shares.append(tuple(None if f is None else f.verdicts.same.value for f in found))
+        texts.append(
+            tuple(
+                ("–", "") if f is None else (share(f.verdicts.same.value), f"n = {f.n:,}")
+                for f in found
+            )
+        )
+        rows += [
+            (one.name, sources[j].name, f.verdicts.same, f.verdicts.kappa.value)
+            for j, f in enumerate(found)
+            if f is not None and i < j
+        ]
     names = tuple(source.name for source in sources)
     title = "How often two judges say the same"
-    matrix = Matrix("run", names, names, tuple(shares), tuple(texts))
+    matrix = Matrix("", names, names, tuple(shares), tuple(texts))
     said = "Share of the pairs that both judged on which both give the same verdict."
-    columns = (Column("run"), Column("other run"), Column("same verdict"))
-    return Figure(title, matrix, said, Table("same_verdict", title, columns, tuple(rows)))
-
-
-def _same(one: Judged, other: Judged):  # type: ignore[no-untyped-def]
-    if not _alike(one, other):
-        return proportion(0, 0)
-    both = one.pairs.ok & other.pairs.ok
-    return proportion(int((one.pairs.said == other.pairs.said)[both].sum()), int(both.sum()))
-
-
-def _alike(one: Judged, other: Judged) -> bool:
-    """Whether two runs hold the same pairs in the same sequence."""
-    import numpy as np
-
-    mine, theirs = one.pairs, other.pairs
-    return (
-        len(mine) > 0
-        and np.array_equal(mine.question, theirs.question)
-        and np.array_equal(mine.gold, theirs.gold)
-        and np.array_equal(mine.lengths, theirs.lengths)
+    columns = (
+        Column("run"),
+        Column("other run"),
+        Column("same verdict"),
+        Column("Cohen's kappa", "number"),
     )
+    return Figure(title, matrix, said, Table("same_verdict", title, columns, tuple(rows)))
 
 
 def _why_none(sources: Sequence[Source]) -> str:
     if not any(len(source.judged.pairs) for source in sources):
         return "There are no pairs of answers to compare the runs by."
-    if any(_alike(one.judged, other.judged) for one, other in combinations(sources, 2)):
-        return "No pair has a verdict of two runs."
+    if len(sources) > _MOST_SOURCES:
+        return (
+            f"More than {_MOST_SOURCES} runs make too many comparisons; the tables above show each "
+            f"by itself, and 'magistrate compare' takes any two."
+        )
     return (
-        "No two runs hold the same pairs in the same sequence, so they cannot be compared "
-        "pair by pair; the tables above show each by itself."
+        "No two runs have a verdict on the same pair, so they cannot be compared pair by pair; "
+        "the tables above show each by itself."
     )
 
 
 def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
