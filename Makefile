@@ -1,6 +1,7 @@
 # make test   sets up what is missing and runs all checks and tests
 # make test-models   installs torch and a small language model too, and runs the tests that need them
 # make test-vllm   an environment of its own with vLLM for processors, and the tests that need it
+# make goldens   prints every published figure beside ours (needs the public data, MAGISTRATE_DATA)
 # make demo   sets up, judges the bundled examples with the bundled judge, prints the table
 PYTHON ?= python3
 VENV ?= .venv
@@ -51,6 +52,9 @@ $(VLLM)/.ready: pyproject.toml
 
 test-vllm: $(VLLM)/.ready
 	$(VLLM)/bin/pytest tests/unit/test_vllm_*.py tests/integration/test_vllm_*.py
+
+goldens: $(READY)
+	$(BIN)/python tests/golden/goldens.py
 
 demo: $(READY)
 	$(BIN)/magistrate judge examples/pairs.jsonl --judge mini --out runs/demo
