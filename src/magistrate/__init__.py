@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from magistrate.store.run import open_run as open_run
     from magistrate.store.running import judge as judge
     from magistrate.store.verify import verify_run as verify_run
+    from magistrate.suites.bench import bench as bench
 
 _HOME = {
     "Answer": "magistrate.records",
@@ -72,6 +73,7 @@ _HOME = {
     "Turn": "magistrate.records",
     "Usage": "magistrate.records",
     "ask": "magistrate.store.asking",
+    "bench": "magistrate.suites.bench",
     "collect_batch": "magistrate.store.batch",
     "dry_run": "magistrate.store.dry",
     "emit_batch": "magistrate.store.batch",

@@ -25,7 +25,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("metrics",),
     ("cascade", "probes"),
     ("report",),
-    ("data", "train", "scale"),
+    ("data", "train", "scale", "suites"),
     ("web",),
     ("cli",),
     ("", "__main__"),

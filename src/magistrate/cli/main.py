@@ -18,6 +18,7 @@ import typer
 from magistrate._version import __version__
 from magistrate.cli import (
     ask,
+    bench,
     cache,
     compare,
     convert,
@@ -56,6 +57,7 @@ app = typer.Typer(
 app.command("judge", epilog=judge.EXAMPLES)(judge.judge)
 app.command("ask", epilog=ask.EXAMPLES)(ask.ask)
 app.command("inspect", epilog=inspect.EXAMPLES)(inspect.inspect)
+app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
