@@ -67,13 +67,14 @@ class Bootstrap:
             return None
         tail = (1 - level) / 2
         low, high = (float(end) for end in np.quantile(draws, (tail, 1 - tail)))
-        stretch = self._stretch()
+        stretch = self.stretch()
         low = self.estimate + stretch * min(0.0, low - self.estimate)
         high = self.estimate + stretch * max(0.0, high - self.estimate)
         return low, high
 
-    def _stretch(self) -> float:
-        if self.clusters >= FEW_CLUSTERS:
+    def stretch(self) -> float:
+        """Return by how much wider the interval is made for want of questions, 1 or more."""
+        if self.clusters >= FEW_CLUSTERS or self.clusters < 2:
             return 1.0
         wider = student(self.clusters) / NormalDist().inv_cdf(0.5 + LEVEL / 2)
         return wider * math.sqrt(self.clusters / (self.clusters - 1))

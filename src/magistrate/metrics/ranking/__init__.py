@@ -1,0 +1,1 @@
+"""Ranking models by who beats whom."""

@@ -1,0 +1,228 @@
+"""Battles: which of two models' answers a judge preferred, as columns.
+
+A decision on two answers is one battle; a ranking of three and more is one for every two of them,
+all of one question. Decisions that are not ``ok`` are no battles; they are counted.
+
+The same two answers to the same question **count once**, however often they were judged: in both
+orders in separate rows, in several runs, by several judges. Each of k such verdicts weighs 1/k.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from magistrate.metrics.columns import UNNAMED
+from magistrate.metrics.compact import PREFERENCE_CODES, hash64, question_cluster, sign
+from magistrate.metrics.ranking.style import FEATURES, style_counts
+from magistrate.records import Answer, Decision, Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+_BITS = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Battles:
+    """Every array has one entry per battle."""
+
+    models: tuple[str, ...]
+    first: Integers
+    """Shape (n,): place of the first answer's model in ``models``."""
+    second: Integers
+    outcome: Integers
+    """1 the first won, 0 tie, -1 the second won."""
+    weight: Floats
+    """1, or 1/k for each of k verdicts on the same two answers."""
+    question: NDArray[np.uint64]
+    """Cluster: battles of one question share it."""
+    category: tuple[str, ...]
+    """Names of the categories."""
+    category_code: Integers
+    """Shape (n,): place in ``category``."""
+    style: Floats | None
+    """Shape (n, 2, features): what :mod:`magistrate.metrics.ranking.style` counts in each answer;
+    None where it was not asked for."""
+
+    def __len__(self) -> int:
+        """Return the number of battles."""
+        return len(self.outcome)
+
+    @property
+    def questions(self) -> int:
+        """Number of questions."""
+        import numpy as np
+
+        return len(np.unique(self.question))
+
+    def take(self, chosen: NDArray[Any]) -> Battles:
+        """Return some of the battles; ``chosen`` has shape (n,) of bools, or holds places."""
+        return replace(
+            self,
+            first=self.first[chosen],
+            second=self.second[chosen],
+            outcome=self.outcome[chosen],
+            weight=self.weight[chosen],
+            question=self.question[chosen],
+            category_code=self.category_code[chosen],
+            style=None if self.style is None else self.style[chosen],
+        )
+
+
+def battles_of(
+    models: tuple[str, ...],
+    first: Any,
+    second: Any,
+    outcome: Any,
+    question: Any | None = None,
+) -> Battles:
+    """Return battles of arrays alone.
+
+    Args:
+        models: Names.
+        first: Shape (n,): place of the first answer's model.
+        second: Shape (n,), the second's.
+        outcome: Shape (n,): 1, 0 or -1.
+        question: Shape (n,), integers; by default each battle has a question of its own.
+    """
+    import numpy as np
+
+    said = np.asarray(outcome, dtype=np.int64)
+    clusters = np.arange(len(said)) if question is None else np.asarray(question)
+    return Battles(
+        models=models,
+        first=np.asarray(first, dtype=np.int64),
+        second=np.asarray(second, dtype=np.int64),
+        outcome=said,
+        weight=np.ones(len(said)),
+        question=clusters.astype(np.uint64),
+        category=(UNNAMED,),
+        category_code=np.zeros(len(said), dtype=np.int64),
+        style=None,
+    )
+
+
+class BattleCollector:
+    """Collects battles over a stream of samples with their decisions."""
+
+    def __init__(self, *, style: bool = False) -> None:
+        """Begin.
+
+        Args:
+            style: Whether to count length and markdown of the answers.
+        """
+        self.not_ok = 0
+        """Decisions that are not ``ok``."""
+        self.pending = 0
+        """Samples without a decision yet."""
+        self.single = 0
+        """Samples of one answer, which no other was compared with."""
+        self.decided = 0
+        """Samples of two answers and more that have a decision, ``ok`` or not."""
+        self.unnamed = 0
+        """Battles in which a model has no name; left out."""
+        self.own = 0
+        """Battles of a model with itself; left out."""
+        self._models: dict[str, int] = {}
+        self._categories: dict[str, int] = {}
+        self._codes = array("q")
+        self._question = array("Q")
+        self._same = array("Q")
+        self._style = array("d") if style else None
+
+    def add(self, sample: Sample, decision: Decision | None) -> None:
+        """Add the battles of one sample; ``decision`` is None while a reading is missing."""
+        if len(sample.answers) < 2:
+            self.single += 1
+            return
+        if decision is None:
+            self.pending += 1
+            return
+        self.decided += 1
+        outcomes = _outcomes(decision, len(sample.answers)) if decision.status == "ok" else []
+        self.not_ok += not outcomes
+        question = question_cluster(sample)
+        category = self._categories.setdefault(sample.category or UNNAMED, len(self._categories))
+        for first, second, outcome in outcomes:
+            one, other = sample.answers[first], sample.answers[second]
+            if not one.model or not other.model:
+                self.unnamed += 1
+                continue
+            if one.model == other.model:
+                self.own += 1
+                continue
+            places = [
+                self._models.setdefault(a.model or "", len(self._models)) for a in (one, other)
+            ]
+            self._codes.extend((*places, outcome, category))
+            self._question.append(question)
+            self._same.append(_same_answers(question, one, other, len(self._question)))
+            if self._style is not None:
+                self._style.extend((*style_counts(one), *style_counts(other)))
+
+    @property
+    def repeated(self) -> int:
+        """Verdicts on two answers on which there was one already."""
+        return len(self._same) - len(set(self._same))
+
+    def result(self) -> Battles:
+        """Return what was collected."""
+        import numpy as np
+
+        codes = np.array(self._codes, dtype=np.int64).reshape(-1, 4)
+        _, same, count = np.unique(
+            np.array(self._same, dtype=np.uint64), return_inverse=True, return_counts=True
+        )
+        style = None
+        if self._style is not None:
+            style = np.array(self._style, dtype=np.float64).reshape(-1, 2, len(FEATURES))
+        return Battles(
+            models=tuple(self._models),
+            first=codes[:, 0],
+            second=codes[:, 1],
+            outcome=codes[:, 2],
+            weight=1 / count[same],
+            question=np.array(self._question, dtype=np.uint64),
+            category=tuple(self._categories),
+            category_code=codes[:, 3],
+            style=style,
+        )
+
+
+def _outcomes(decision: Decision, answers: int) -> list[tuple[int, int, int]]:
+    """Return (answer, answer, outcome) of every two answers; empty where nothing orders them."""
+    if answers == 2 and decision.preference is not None:
+        return [(0, 1, PREFERENCE_CODES[decision.preference])]
+    if decision.ranking is not None:
+        ranks = decision.ranking
+        return [(i, j, sign(ranks[j] - ranks[i])) for i, j in combinations(range(answers), 2)]
+    if decision.scores is not None and len(decision.scores) == answers:
+        scores = decision.scores
+        return [(i, j, sign(scores[i] - scores[j])) for i, j in combinations(range(answers), 2)]
+    return []
+
+
+def _same_answers(question: int, one: Answer, other: Answer, place: int) -> int:
+    """Return a code that verdicts on the same two answers share, in whichever order they stand.
+
+    Where the texts are not known, two verdicts are never taken for one.
+    """
+    if not _known(one) and not _known(other):
+        return hash64(f"battle {place}")
+    answers = (hash64(f"{answer.model}\0{_text(answer)}") for answer in (one, other))
+    return (question + sum(answers)) & _BITS
+
+
+def _known(answer: Answer) -> bool:
+    return bool(answer.text or answer.turns)
+
+
+def _text(answer: Answer) -> str:
+    return "\0".join(turn.text for turn in answer.turns) if answer.turns else answer.text
