@@ -25,7 +25,8 @@ from magistrate.report.evaluation_others import (
     evaluate_singles,
 )
 from magistrate.report.evaluation_pairs import PairEvaluation, evaluate_pairs
-from magistrate.report.judged import Judged, LabelJoin, judged_run, read_judged
+from magistrate.report.judged import Judged, judged_run, read_judged
+from magistrate.report.labels import LabelJoin
 from magistrate.store.run import Run
 
 Source = str | PathLike[str] | Run | Judged

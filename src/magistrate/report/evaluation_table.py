@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from magistrate.metrics.rules.base import RuleResult, Value
     from magistrate.report.evaluation import Evaluation
     from magistrate.report.evaluation_pairs import PairEvaluation, PartOfPairs
-    from magistrate.report.judged import LabelJoin
+    from magistrate.report.labels import LabelJoin
 
 _LONGEST_NAME = 40
 _MOST_ROWS = 60

@@ -17,7 +17,7 @@ from typing import Literal
 from magistrate.errors import InputError
 from magistrate.formats.base import Item
 from magistrate.formats.reading import ItemReader
-from magistrate.records import Answer, Gold, Judgment, Preference, Sample
+from magistrate.records import Answer, Gold, Judgment, Preference, Record, Sample
 
 How = Literal["content", "id", "row"]
 """What told that a label belongs to a judgment."""
@@ -145,6 +145,74 @@ class Labels:
             self._by_id.setdefault(sample.source_id, []).append(place)
         for key, swapped in keys:
             self._by_pair.setdefault(key, (place, swapped))
+
+
+class LabelJoin(Record):
+    """How a file of labels was joined to the judgments."""
+
+    file: str
+    labels: int
+    """Labelled samples in the file."""
+    matched: dict[How, int]
+    """Judged samples that got a label, by what told that it is theirs."""
+    unmatched: dict[str, int]
+    """Judged samples without one, by the reason."""
+    unused: int
+    """Labelled samples of which nothing was judged."""
+
+
+class Joiner:
+    """Gives judged samples their labels, and counts how."""
+
+    def __init__(self, labels: Labels) -> None:
+        """Take the labels."""
+        self._labels = labels
+        self._matched: Counter[How] = Counter()
+        self._unmatched: Counter[str] = Counter()
+        self._used: set[int] = set()
+
+    def label(self, sample: Sample | None, ident: str, answers: int) -> Sample:
+        """Return a sample with its labels; without labels when none are found."""
+        found = self._labels.find(sample, ident)
+        if isinstance(found, Found) and len(found.sample.answers) != answers:
+            found = "the label is of another number of answers"
+        if not isinstance(found, Found):
+            self._unmatched[found] += 1
+            judged = sample or stand_in(ident, answers)
+            return judged.model_copy(update={"gold": ()})
+        self._matched[found.how] += 1
+        self._used.add(found.place)
+        return _with_label(sample, ident, found.sample)
+
+    def result(self) -> LabelJoin:
+        """Return how many were found, and how."""
+        return LabelJoin(
+            file=self._labels.reader.paths[0],
+            labels=sum(1 for sample in self._labels.samples if sample.gold),
+            matched=dict(self._matched),
+            unmatched=dict(self._unmatched.most_common()),
+            unused=len(self._labels) - len(self._used),
+        )
+
+
+def _with_label(sample: Sample | None, ident: str, labelled: Sample) -> Sample:
+    """Return the judged sample with the labels, and what the labels' file says besides."""
+    if sample is None:
+        if labelled.question_text:
+            return labelled
+        return stand_in(ident, len(labelled.answers), labelled.gold)
+    answers = tuple(
+        own if own.model else own.model_copy(update={"model": other.model})
+        for own, other in zip(sample.answers, labelled.answers, strict=True)
+    )
+    return sample.model_copy(
+        update={
+            "answers": answers,
+            "gold": labelled.gold,
+            "category": sample.category or labelled.category,
+            "language": sample.language or labelled.language,
+        }
+    )
 
 
 def flipped(sample: Sample) -> Sample:
