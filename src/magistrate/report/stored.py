@@ -1,4 +1,4 @@
-"""The stored judgments of other tools, and of runs whose folder is not at hand, sample by sample."""
+"""Stored judgments of other tools, and of runs whose folder is not at hand, sample by sample."""
 
 from __future__ import annotations
 
