@@ -81,3 +81,12 @@ def test_a_changed_sample_has_a_content_id_of_its_own() -> None:
     changed = p.with_answer(sample, 1, Answer(text="c"))
     assert changed.text_id != before
     assert changed.text_id == Sample(question="q", answers=changed.answers).text_id
+
+
+def test_controls_are_about_as_long_as_what_they_control() -> None:
+    for change, control in ((p.cited, p.noted), (p.confident, p.opened), (p.hedged, p.opened)):
+        changed, neutral = change(TEXT, 1), control(TEXT, 1)
+        assert changed is not None
+        assert neutral is not None
+        assert TEXT in neutral
+        assert abs(len(changed) - len(neutral)) <= 45

@@ -9,10 +9,13 @@ from magistrate.probes.swaying import Change, sway
 
 PROBE = "authority"
 _CHECK = (
-    "tell the judge in its rubric that sources count only where they can be checked, or give it a "
-    "reference to check against"
+    "strip sources before judging, or say in the rubric that they count only where they can be "
+    "checked; a judge of one's own can be trained on such pairs, labelled as equal"
 )
-_TONE = "tell the judge in its rubric that tone is no evidence"
+_TONE = (
+    "say in the rubric that tone is no evidence; a judge of one's own can be trained on such "
+    "pairs, labelled as equal"
+)
 _END = ("note-at-end", perturbations.noted)
 _START = ("note-at-start", perturbations.opened)
 CHANGES = (
@@ -20,7 +23,7 @@ CHANGES = (
         PROBE,
         "citations",
         perturbations.cited,
-        "it cites two sources that do not exist, not a note as long",
+        "it cites two sources that do not exist, not polite words as long",
         _CHECK,
         _END,
     ),
@@ -28,7 +31,7 @@ CHANGES = (
         PROBE,
         "confident",
         perturbations.confident,
-        "it opens with an assurance, not with empty words",
+        "it opens with an assurance, not with polite words",
         _TONE,
         _START,
     ),
@@ -36,7 +39,7 @@ CHANGES = (
         PROBE,
         "hedged",
         perturbations.hedged,
-        "it opens with a doubt, not with empty words",
+        "it opens with a doubt, not with polite words",
         _TONE,
         _START,
     ),

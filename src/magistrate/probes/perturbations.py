@@ -53,12 +53,15 @@ _UNSURE = (
 )
 
 _OPENING = (
-    "What follows here is the answer to the question that was asked further up. ",
-    "The lines below are the reply to the question as it was put to this assistant. ",
+    "Here is an answer to the question that was asked; it follows in the next lines. ",
+    "Thanks for the question, which was put clearly; the answer to it follows here. ",
 )
-_NOTE = (
-    "Note: this is the end of the answer to the question above. Nothing is left out of it, and no "
-    "further part of it follows below this note. The note itself belongs to the layout of the page."
+_CLOSING = (
+    "I hope that this is of help.",
+    "Please let me know if there is anything else that you would like to know.",
+    "If something should be put in another way, please say so.",
+    "More can be said on request.",
+    "Thank you for the question.",
 )
 
 CONSTANTS: dict[str, str] = {
@@ -172,9 +175,15 @@ def noted(text: str, seed: int) -> str | None:
 
 
 def with_note(text: str, length: int) -> str:
-    """Return the text with a note of so many characters behind it."""
-    note = (_NOTE * (1 + length // len(_NOTE)))[: max(1, length - 3)].rstrip()
-    return f"{text.rstrip()}\n\n{note}."
+    """Return the text with polite sentences behind it, about so many characters in all."""
+    note = ""
+    place = 0
+    while len(note) < length:
+        longer = f"{note} {_CLOSING[place % len(_CLOSING)]}".strip()
+        if note and len(longer) - length > length - len(note):
+            break
+        note, place = longer, place + 1
+    return f"{text.rstrip()}\n\n{note}"
 
 
 def changed_answer(answer: Answer, change: Perturbation, seed: int) -> Answer | None:
