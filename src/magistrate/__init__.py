@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from magistrate.records import Sample as Sample
     from magistrate.records import Turn as Turn
     from magistrate.records import Usage as Usage
+    from magistrate.report.html.write import Written as Written
+    from magistrate.report.html.write import write_report as write_report
     from magistrate.report.summary import RunSummary as RunSummary
     from magistrate.report.summary import evaluate as evaluate
     from magistrate.store.asking import FollowUp as FollowUp
@@ -72,6 +74,7 @@ _HOME = {
     "SampleReader": "magistrate.formats.reading",
     "Turn": "magistrate.records",
     "Usage": "magistrate.records",
+    "Written": "magistrate.report.html.write",
     "ask": "magistrate.store.asking",
     "bench": "magistrate.suites.bench",
     "collect_batch": "magistrate.store.batch",
@@ -86,6 +89,7 @@ _HOME = {
     "read_judgments": "magistrate.formats.reading",
     "read_samples": "magistrate.formats.reading",
     "verify_run": "magistrate.store.verify",
+    "write_report": "magistrate.report.html.write",
     "write_samples": "magistrate.formats.writers",
 }
 """Public name to the module that defines it."""

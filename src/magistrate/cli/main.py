@@ -30,6 +30,7 @@ from magistrate.cli import (
     probe,
     runs,
 )
+from magistrate.cli import report as report_page
 from magistrate.cli.exits import (
     BAD_INPUT,
     OK,
@@ -61,6 +62,7 @@ app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
+app.command("report", epilog=report_page.EXAMPLES)(report_page.report)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 Cell = str | int | float | Rate | None
 """What stands in a table; None where there is no number."""
 
-Unit = Literal["percent", "number"]
-"""How a rate or float is written: a share of 1 as a percentage, or as it is."""
+Unit = Literal["percent", "points", "number"]
+"""How a rate or float is written: a share of 1 as a percentage, a difference of shares in
+percentage points with its sign, or a number as it is."""
 
 Tone = Literal["judge", "people", "rule", "first", "second", "plain"]
 """What a mark stands for; each has its colour and, where two meet, its shape."""
@@ -208,20 +209,29 @@ def rate_of(rate: Rate, noun: str) -> str:
     return f"{value_words(rate)}{' ' + bounds if bounds else ''} of {counted(rate.n, noun)}"
 
 
-def signed(value: float) -> str:
+def signed(value: float, decimals: int = 1) -> str:
     """Return a difference of shares in points, with its sign.
 
     >>> signed(-0.0024), signed(0.1)
     ('−0.2', '+10.0')
     """
-    return f"{100 * value:+.1f}".replace("-", "−")
+    if round(100 * value, decimals) == 0:
+        return f"{0:.{decimals}f}"
+    return f"{100 * value:+.{decimals}f}".replace("-", "−")
 
 
 def value_words(rate: Rate, unit: Unit = "percent") -> str:
     """Return the value of a rate alone."""
     if rate.value is None:
         return "–"
-    return share(rate.value) if unit == "percent" else number(rate.value)
+    return words_of(rate.value, unit)
+
+
+def words_of(value: float, unit: Unit) -> str:
+    """Return a number in its unit."""
+    if unit == "percent":
+        return share(value)
+    return signed(value) if unit == "points" else number(value)
 
 
 def bounds_words(rate: Rate, unit: Unit = "percent") -> str:
@@ -230,4 +240,6 @@ def bounds_words(rate: Rate, unit: Unit = "percent") -> str:
         return ""
     if unit == "percent":
         return f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+    if unit == "points":
+        return f"[{signed(rate.low)}, {signed(rate.high)}]"
     return f"[{number(rate.low)}, {number(rate.high)}]"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from magistrate.metrics.columns import NOTHING, SPLIT
 from magistrate.metrics.compact import answer_length
 from magistrate.metrics.gold import annotator_vote
-from magistrate.metrics.wins import answer_names
 from magistrate.report.html.blocks import number, share
 from magistrate.report.html.texts import cut, seen
 
@@ -85,11 +84,10 @@ def cards_of(source: Source, run: int) -> tuple[Card, ...]:
 
 def _card(chosen: Chosen, reading: Reading, place: int, run: int) -> Card:
     sample, judgments, decision = reading
-    names = answer_names(sample)
     scores = decision.scores if decision is not None else None
     sides = tuple(
         Side(
-            name=seen(names[k]),
+            name=seen(answer.model or ""),
             answer=_passage(_answer_text(answer), _ANSWER),
             characters=answer_length(answer),
             score="" if scores is None or len(scores) != 2 else number(scores[k]),

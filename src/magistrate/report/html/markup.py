@@ -36,6 +36,21 @@ def element(tag: str, *children: Element | str | None, **attributes: str | float
     return made
 
 
+def breaking(text: str) -> list[Element | str]:
+    """Return a name with places where it may break: after ``/``, ``:``, ``_`` and ``=``.
+
+    >>> "".join(part if isinstance(part, str) else "|" for part in breaking("a/b:c"))
+    'a/|b:|c'
+    """
+    parts: list[Element | str] = []
+    start = 0
+    for place, character in enumerate(text[:-1], 1):
+        if character in "/:_=":
+            parts += [text[start:place], Element("wbr")]
+            start = place
+    return [*parts, text[start:]]
+
+
 def plain(value: str | float) -> str:
     """Return an attribute's value; coordinates get two decimals at most."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from magistrate.metrics.intervals import Rate
+from magistrate.metrics.intervals import NO_RATE, Rate
 from magistrate.report.html.blocks import (
     Cell,
     Column,
     Table,
     bounds_words,
-    number,
     rate_words,
-    share,
     value_words,
+    words_of,
 )
 from magistrate.report.html.markup import Element, element, text_of
 from magistrate.report.html.texts import seen
@@ -31,6 +31,7 @@ def html_table(table: Table, *, sortable: bool = True) -> Markup:
     """Return a table as HTML; sortable ones can be sorted where the page's script runs."""
     from markupsafe import Markup
 
+    table = _telling(table)
     head = element("tr")
     for place, column in enumerate(table.columns):
         kind = _kind(table, place)
@@ -62,6 +63,7 @@ def html_table(table: Table, *, sortable: bool = True) -> Markup:
 
 def markdown_table(table: Table) -> str:
     """Return a table in Markdown; what stands in cells cannot end them, nor be markup."""
+    table = _telling(table)
     lines = ["| " + " | ".join(markdown_text(column.name) for column in table.columns) + " |"]
     rule = ["---:" if _is_number(table, place) else "---" for place in range(len(table.columns))]
     lines.append("| " + " | ".join(rule) + " |")
@@ -109,7 +111,29 @@ def cell_words(column: Column, cell: Cell) -> str:
         return seen(cell)
     if isinstance(cell, int):
         return f"{cell:,}"
-    return share(cell) if column.unit == "percent" else number(cell)
+    return words_of(cell, column.unit)
+
+
+def _telling(table: Table) -> Table:
+    """Return a table without columns that tell a reader nothing.
+
+    That is: the name of the run where there is only one, and columns without a single number.
+    """
+    kept = [
+        place
+        for place, column in enumerate(table.columns)
+        if any(_is_known(row[place]) for row in table.rows)
+        and (column.name != "run" or len({row[place] for row in table.rows}) > 1)
+    ]
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
+    )
+
+
+def _is_known(cell: Cell) -> bool:
+    return cell is not None and cell != NO_RATE
 
 
 def _cell(column: Column, cell: Cell, kind: str | None, *, is_head: bool) -> Element:

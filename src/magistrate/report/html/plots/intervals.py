@@ -6,8 +6,16 @@ is as wide as there is room, in percentages of it.
 
 from __future__ import annotations
 
-from magistrate.report.html.blocks import Bar, Group, Intervals, bounds_words, number, value_words
-from magistrate.report.html.markup import Element, element, marker, percent_of
+from magistrate.report.html.blocks import (
+    Bar,
+    Group,
+    Intervals,
+    bounds_words,
+    number,
+    signed,
+    value_words,
+)
+from magistrate.report.html.markup import Element, breaking, element, marker, percent_of
 from magistrate.report.html.plots.scale import ticks
 from magistrate.report.html.texts import seen
 
@@ -58,7 +66,9 @@ def _row(plot: Intervals, bar: Bar) -> Element:
         class_="forest-value",
     )
     cell = element("div", drawing, class_="forest-cell")
-    label = element("span", seen(bar.label), class_=f"forest-label tone-{bar.tone}", dir="auto")
+    label = element(
+        "span", *breaking(seen(bar.label)), class_=f"forest-label tone-{bar.tone}", dir="auto"
+    )
     return element("div", label, cell, value, class_="forest-row")
 
 
@@ -67,12 +77,18 @@ def _axis(plot: Intervals) -> Element:
     for tick in ticks(plot.low, plot.high):
         place = _place(plot, tick)
         anchor = "start" if place < 0.02 else "end" if place > 0.98 else "middle"
-        text = f"{100 * tick:.0f}\u00a0%" if plot.unit == "percent" else number(tick)
+        text = _tick(plot, tick)
         drawing.append(
             element("text", text, x=percent_of(place), y=14, text_anchor=anchor, class_="tick")
         )
     name = element("span", plot.axis, class_="axis-name")
     return element("div", drawing, name, class_="forest-row forest-axis")
+
+
+def _tick(plot: Intervals, tick: float) -> str:
+    if plot.unit == "percent":
+        return f"{100 * tick:.0f}\u00a0%"
+    return signed(tick, 0) if plot.unit == "points" else number(tick)
 
 
 def _canvas(plot: Intervals) -> Element:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from magistrate.report.html.blocks import Matrix
-from magistrate.report.html.markup import Element, element
+from magistrate.report.html.markup import Element, breaking, element
 from magistrate.report.html.texts import seen
 
 _STEPS = 10
@@ -13,10 +13,10 @@ def draw_matrix(plot: Matrix, title: str) -> Element:
     """Return the table."""
     head = element("tr", element("td", *_corner(plot.corner), class_="corner"))
     for name in plot.columns:
-        head.append(element("th", seen(name), scope="col", dir="auto"))
+        head.append(element("th", *breaking(seen(name)), scope="col", dir="auto"))
     body = element("tbody")
     for name, shares, texts in zip(plot.rows, plot.shares, plot.texts, strict=True):
-        row = element("tr", element("th", seen(name), scope="row", dir="auto"))
+        row = element("tr", element("th", *breaking(seen(name)), scope="row", dir="auto"))
         for value, (large, small) in zip(shares, texts, strict=True):
             row.append(
                 element(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from magistrate.report.html.blocks import Shares, share
-from magistrate.report.html.markup import Element, element, percent_of
+from magistrate.report.html.markup import Element, breaking, element, percent_of
 from magistrate.report.html.texts import seen
 
 _HEIGHT = 26
@@ -30,7 +30,7 @@ def draw_shares(plot: Shares) -> Element:
         drawn.append(
             element(
                 "div",
-                element("span", seen(label), class_="forest-label", dir="auto"),
+                element("span", *breaking(seen(label)), class_="forest-label", dir="auto"),
                 drawing,
                 element(
                     "span", element("span", f"n = {total:,}", class_="n"), class_="forest-value"

@@ -121,15 +121,24 @@ def _differences(sources: Sequence[Source], compared: Compared) -> Figure | None
     reach = min(1.0, max(0.05, 1.1 * reach))
     title = "Difference in agreement with people"
     plot = Intervals(
-        "difference of the share right on decisive pairs",
+        "difference of the share right on decisive pairs, in percentage points",
         (Group("", bars),),
+        "points",
         low=-reach,
         high=reach,
         marks=((0.0, "no difference"),),
     )
-    said = "; ".join(f"{bar.label}: {rate_words(bar.rate)}, {bar.note}" for bar in bars[:6])
-    names = ("runs", "difference", "only the first right", "only the second right")
-    columns = (*map(Column, names), Column("p (Holm)", "number"), Column("test"))
+    said = "; ".join(
+        f"{bar.label}: {rate_words(bar.rate, 'points')}, {bar.note}" for bar in bars[:6]
+    )
+    names = ("only the first right", "only the second right")
+    columns = (
+        Column("runs"),
+        Column("difference, points", "points"),
+        *map(Column, names),
+        Column("p (Holm)", "number"),
+        Column("test"),
+    )
     rows = tuple(
         _row(label, paired, p) for (label, paired), p in zip(found, corrected, strict=True)
     )
