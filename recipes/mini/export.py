@@ -48,7 +48,9 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def judge_toml(digest: str, calibration: dict[str, float], made: dict[str, str | int]) -> str:
+def judge_toml(
+    digest: str, calibration: dict[str, float], made: dict[str, str | int | list[str]]
+) -> str:
     """The text of ``judge.toml``."""
     lines = [
         'name = "mini"',
@@ -72,10 +74,7 @@ def judge_toml(digest: str, calibration: dict[str, float], made: dict[str, str |
         ),
         "",
         "[made]",
-        *(
-            f"{name} = {value if isinstance(value, int) else quoted(value)}"
-            for name, value in made.items()
-        ),
+        *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in made.items()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -114,13 +113,14 @@ def main() -> None:
     # Placeholders until calibrate.py has scored the development split with this very model.
     calibration = {"temperature": 1.0, "tie_band": 0.0, "length_coefficient": 0.0}
     about = json.loads((args.judge / "about.json").read_text(encoding="utf-8"))
-    made: dict[str, str | int] = {
+    made: dict[str, str | int | list[str]] = {
         "seed": args.seed,
         "recipe": "recipes/mini.sh",
         "variant": args.variant,
         "base": "SmolLM2-135M-Instruct (Apache-2.0)",
         "layers": int(about["layers"]),
         "tokens": int(about["total"]),
+        "trained_on": ["halueval"],  # as the manifest of `magistrate bench` names it
         "precision": PRECISION[args.kind],
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers", "tokenizers", "onnx")},
