@@ -151,6 +151,11 @@ def bench(
     from magistrate.suites.show import shown
 
     terminal = Terminal(as_json, quiet)
+
+    def watch(label: str) -> ProgressView:
+        terminal.note(f"judging {label}")
+        return ProgressView(terminal, label)
+
     report = run_bench(
         judge,
         suite.value,
@@ -169,7 +174,7 @@ def bench(
         mode=mode.value if mode else None,
         engine_options=read_engine_options(settings),
         max_cost=max_cost,
-        watch=lambda label: ProgressView(terminal, label),
+        watch=watch,
     )
     chosen = report.studies if suite is Suite.all else (getattr(report, suite.value),)
     terminal.table(shown(report, chosen))

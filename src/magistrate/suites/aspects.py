@@ -30,6 +30,7 @@ from magistrate.suites.study import (
     JudgedPairs,
     Study,
     Way,
+    baseline_grid,
     compared,
     judge_pairs,
     pair_cells,
@@ -98,6 +99,7 @@ class Aspects(Study):
             grids.append(_answer_grid(self.answers))
         if self.pairs:
             grids.append(_pair_grid(self.pairs))
+            grids.append(baseline_grid([row.row.result for row in self.pairs]))
         return tuple(grids)
 
 
@@ -225,7 +227,7 @@ def _answer_grid(rows: Sequence[AnswerResult]) -> Grid:
     )
     notes = [
         (
-            "In per cent. AUROC: how often a good answer scores above a bad one; 50 is chance. "
+            "AUROC: how often a good answer scores above a bad one; 50 is chance. "
             "threshold: accuracy with thresholds chosen on other questions. tuned on test: of ten "
             "thresholds the best on these very samples (arXiv 2403.02839); it flatters, and has no "
             "interval. longer: the number of characters as the score. majority: always the "

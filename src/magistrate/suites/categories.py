@@ -227,7 +227,7 @@ def category_grids(
         )
     if compared:
         note = (
-            "absent: the category does not occur in the set on the left; unseen: nor in "
+            f"absent: the category does not occur in {compared[0].known}; unseen: nor in "
             f"{100 * RARE:g} % of its samples. Categories are the same where they have the same "
             f"name (from {source})."
         )

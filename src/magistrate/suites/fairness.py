@@ -12,13 +12,23 @@ from typing import ClassVar, Literal
 from magistrate.metrics.columns import PairColumns
 from magistrate.metrics.intervals import NO_RATE, Rate, mean_of_points
 from magistrate.records import Record
-from magistrate.suites.grid import Column, Grid
+from magistrate.suites.grid import Cell, Column, Grid
 from magistrate.suites.means import mean_of_rates
 from magistrate.suites.pairs import Baselines, PairResult
 from magistrate.suites.running import Bench
-from magistrate.suites.study import PAIR_COLUMNS, Study, judge_pairs, pair_cells, pair_notes
+from magistrate.suites.study import (
+    PAIR_COLUMNS,
+    Study,
+    baseline_grid,
+    baseline_means,
+    judge_pairs,
+    pair_cells,
+    pair_notes,
+)
 
 NAME: Literal["fairness"] = "fairness"
+
+_ADVERSARIAL, _ALL = "mean of the adversarial", "mean of all"
 
 Group = Literal["natural", "adversarial"]
 
@@ -70,7 +80,7 @@ class Fairness(Study):
 
     def grids(self) -> tuple[Grid, ...]:
         """Return the tables."""
-        return (_llmbar_grid(self), _pair_grid(self)) if self.sets else ()
+        return (_llmbar_grid(self), _pair_grid(self), _baselines(self)) if self.sets else ()
 
 
 def fairness(bench: Bench) -> Fairness:
@@ -160,24 +170,32 @@ def _llmbar_grid(study: Fairness) -> Grid:
             Column("longer"),
         ),
         tuple(rows),
-        ("In per cent. Means count every set alike; their intervals by Zou and Donner (2008).",),
+        ("Means count every set alike; their intervals by Zou and Donner (2008).",),
     )
 
 
 def _pair_grid(study: Fairness) -> Grid:
-    rows = [(row.result.title, *pair_cells(row.result)) for row in study.sets]
+    rows: list[tuple[Cell, ...]] = [
+        (row.result.title, *pair_cells(row.result)) for row in study.sets
+    ]
     for name, means in _named_means(study):
-        known = (means.longer, means.first, means.random, means.majority)
         judged = (means.agreement.n, None, means.agreement, means.over_longer)
-        rows.append((name, *judged, None, None, *known))
+        rows.append((name, *judged, None, None))
     return Grid(
-        "A tie counts half, beside the baselines",
+        "A tie counts half",
         (Column("set", "text"), *PAIR_COLUMNS),
         tuple(rows),
         pair_notes([row.result for row in study.sets]),
     )
 
 
+def _baselines(study: Fairness) -> Grid:
+    results = [row.result for row in study.sets]
+    adversarial = [row.result for row in study.sets if row.group == "adversarial"]
+    named = [(_ADVERSARIAL, adversarial), (_ALL, results)]
+    return baseline_grid(results, [baseline_means(name, of) for name, of in named if of])
+
+
 def _named_means(study: Fairness) -> list[tuple[str, Means]]:
-    named = [("mean of the adversarial", study.adversarial), ("mean of all", study.all_sets)]
+    named = [(_ADVERSARIAL, study.adversarial), (_ALL, study.all_sets)]
     return [(name, means) for name, means in named if means.agreement.value is not None]

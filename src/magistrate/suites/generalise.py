@@ -23,7 +23,7 @@ from magistrate.suites.categories import (
     category_grids,
     compare_categories,
 )
-from magistrate.suites.grid import Column, Grid, text_of, without_empty
+from magistrate.suites.grid import Cell, Column, Grid, text_of, without_empty
 from magistrate.suites.means import difference_of_means, mean_of_rates
 from magistrate.suites.pairs import PairResult
 from magistrate.suites.running import Bench
@@ -33,10 +33,13 @@ from magistrate.suites.study import (
     JudgedPairs,
     Study,
     Way,
+    baseline_grid,
+    baseline_means,
     compared,
     judge_pairs,
     pair_cells,
     pair_notes,
+    variant_grid,
 )
 
 NAME: Literal["generalise"] = "generalise"
@@ -84,13 +87,13 @@ class Generalise(Study):
 
     def grids(self) -> tuple[Grid, ...]:
         """Return the tables."""
-        found = [_domain_grid(self)] if self.sets else []
+        found = _domain_grids(self) if self.sets else []
         for caption, rows in (
             ("Schemes: two answers together, or each alone", self.schemes),
             ("Prompts: the same judge asked in other words", self.prompts),
         ):
             if rows:
-                found.append(variant_grid(caption, rows))
+                found.append(variant_grid(caption, rows, "the judge as it is named"))
         found += category_grids(self.categories, self.out_of_distribution, self.category_source)
         return tuple(found)
 
@@ -212,19 +215,18 @@ def _in_ways(
     return tuple(rows)
 
 
-def _domain_grid(study: Generalise) -> Grid:
-    rows = [
+def _domain_grids(study: Generalise) -> list[Grid]:
+    rows: list[tuple[Cell, ...]] = [
         (row.result.title, "" if row.domain == "not known" else row.domain, *pair_cells(row.result))
         for row in study.sets
     ]
-    nothing = (None,) * 3
-    for name, rate, over, longer in (
-        ("mean over sets", study.mean, study.mean_over_longer, study.mean_longer),
-        ("mean in-domain", study.in_domain, None, None),
-        ("mean out-of-domain", study.out_of_domain, None, None),
+    for name, rate, over in (
+        ("mean over sets", study.mean, study.mean_over_longer),
+        ("mean in-domain", study.in_domain, None),
+        ("mean out-of-domain", study.out_of_domain, None),
     ):
         if rate.value is not None:
-            rows.append((name, "", rate.n, None, rate, over, None, None, longer, *nothing))
+            rows.append((name, "", rate.n, None, rate, over, None, None))
     notes = pair_notes([row.result for row in study.sets])
     if study.gap.value is not None:
         gap = study.gap
@@ -236,48 +238,6 @@ def _domain_grid(study: Generalise) -> Grid:
         tuple(rows),
         (*notes, "Means count every set alike; their intervals by Zou and Donner (2008)."),
     )
-    return without_empty(grid, ["domain"])
-
-
-def variant_grid(caption: str, rows: Sequence[Compared]) -> Grid:
-    """Return the table of one judge asked in several ways."""
-    columns = (
-        Column("set", "text"),
-        Column("way", "text"),
-        Column("family", "text"),
-        Column("n", "count"),
-        Column("not ok", bare=True),
-        Column("agreement"),
-        Column("over own", "difference"),
-        Column("same verdict", bare=True),
-        Column("consistent"),
-        Column("ties", bare=True),
-        Column("longer", bare=True),
-        Column("random", bare=True),
-        Column("majority", bare=True),
-    )
-    cells = tuple(
-        (
-            row.result.title,
-            row.result.variant,
-            row.result.family + (f" ({row.result.mode})" if row.result.mode else ""),
-            row.result.agreement.n,
-            row.result.not_ok,
-            row.result.agreement,
-            row.difference if row.difference.low is not None else None,
-            row.same,
-            "always"
-            if row.result.consistency_basis == "by construction"
-            else row.result.consistency,
-            row.result.ties,
-            row.result.baselines.longer,
-            row.result.baselines.random,
-            row.result.baselines.majority,
-        )
-        for row in rows
-    )
-    note = (
-        "over own: agreement less that of the first row of the set, on the pairs that are ok in "
-        "both; same verdict: share of these where both say the same."
-    )
-    return Grid(caption, columns, cells, (note, *pair_notes([row.result for row in rows])))
+    results = [row.result for row in study.sets]
+    means = [baseline_means("mean over sets", results)]
+    return [without_empty(grid, ["domain"]), baseline_grid(results, means)]

@@ -81,15 +81,14 @@ def markdown(grid: Grid) -> str:
 
 def rendered(grid: Grid) -> RenderableType:
     """Return the table for a terminal; where it is too wide, each row as a few lines."""
-    from rich import box
     from rich.console import Group
     from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
+    from magistrate.report.table import plain_table
     from magistrate.report.wrap import NARROWEST, Fitting, Wrapped, slack
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table = plain_table()
     for column in grid.columns:
         if column.kind == "text":
             table.add_column(column.header, overflow="fold", min_width=NARROWEST)
@@ -102,9 +101,13 @@ def rendered(grid: Grid) -> RenderableType:
         lines.append(Wrapped(text_of(*pairs[0])))
         said = (f"{c.header} {text_of(v, c)}" for v, c in pairs[1:] if v is not None and v != "")
         lines.append(Padding(Text(", ".join(said)), (0, 0, 0, 2)))
-    firsts = slack(text_of(row[0], grid.columns[0]) for row in grid.rows)
+    room = sum(
+        slack(text_of(row[place], column) for row in grid.rows)
+        for place, column in enumerate(grid.columns)
+        if column.kind == "text"
+    )
     notes = [Text(f"{note}", style="dim") for note in grid.notes]
-    return Group(Text(grid.caption), Fitting(table, Group(*lines), firsts), *notes)
+    return Group(Text(grid.caption), Fitting(table, Group(*lines), room), *notes)
 
 
 def _cell(cell: Cell, column: Column) -> RenderableType:

@@ -58,6 +58,7 @@ class BenchReport(Record):
         for study in self.studies:
             lines += [f"## {study.name}: {study.heading}", ""]
             lines += [markdown(grid) for grid in study.grids()]
+            lines += [f"{said}\n" for said in map(_escaped, study.reading())]
             lines += [f"- {said}" for said in map(_escaped, remarks(study))]
             lines.append("")
         return "\n".join(lines)

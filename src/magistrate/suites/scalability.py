@@ -23,7 +23,6 @@ from magistrate.prompts.demonstrations import draw_demonstrations
 from magistrate.records import Record, Sample
 from magistrate.suites.asking import OpenedJudge
 from magistrate.suites.card import read_card
-from magistrate.suites.generalise import variant_grid
 from magistrate.suites.grid import Column, Grid
 from magistrate.suites.manifest import DataSet
 from magistrate.suites.means import mean_of_rates
@@ -35,9 +34,11 @@ from magistrate.suites.study import (
     JudgedPairs,
     Study,
     Way,
+    baseline_grid,
     compared,
     judge_pairs,
     pair_notes,
+    variant_grid,
 )
 
 NAME: Literal["scalability"] = "scalability"
@@ -78,11 +79,14 @@ class Scalability(Study):
         """Return the tables."""
         grids = []
         if self.ways:
-            grids.append(variant_grid("Zero-shot, reasons first, demonstrations", self.ways))
+            caption = "Zero-shot, reasons first, demonstrations"
+            grids.append(variant_grid(caption, self.ways, "zero-shot"))
             grids.append(_price_grid(self.ways))
         if self.sizes:
             grids.append(_size_grid(self.sizes))
-        return tuple(grids)
+        results = [row.result for row in self.ways]
+        results += [result for row in self.sizes for result in row.sets]
+        return (*grids, baseline_grid(results)) if results else ()
 
 
 def scalability(

@@ -33,6 +33,8 @@ def shown(report: BenchReport, studies: Sequence[Study] | None = None) -> Render
         parts += [Text(""), Text(f"{study.name}: {study.heading}", style="bold")]
         for grid in study.grids():
             parts += [Text(""), rendered(grid)]
+        if study.grids():
+            parts += [Text(""), *(Text(said, style="dim") for said in study.reading())]
         said = [harmless(one) for one in remarks(study)]
         if said:
             parts += [Text(""), *(Wrapped(one) for one in said)]

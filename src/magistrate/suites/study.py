@@ -15,6 +15,7 @@ from magistrate.store.run import Run
 from magistrate.suites.asking import sees_rubric
 from magistrate.suites.grid import Cell, Column, Grid
 from magistrate.suites.manifest import DataSet
+from magistrate.suites.means import mean_of_rates
 from magistrate.suites.pairs import AGREEMENT_RULE, PairResult, measure_pairs, points
 from magistrate.suites.running import Bench, read_pairs
 
@@ -35,6 +36,10 @@ class Study(Record):
     def grids(self) -> tuple[Grid, ...]:
         """Return the tables."""
         raise NotImplementedError
+
+    def reading(self) -> tuple[str, ...]:
+        """Return how the numbers are to be read."""
+        return (f"In per cent. {AGREEMENT_RULE}.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,39 +138,114 @@ def compared(one: JudgedPairs, other: JudgedPairs) -> Compared:
 
 PAIR_COLUMNS = (
     Column("n", "count"),
-    Column("not ok", bare=True),
+    Column("not ok"),
     Column("agreement"),
     Column("over longer", "difference"),
     Column("consistent"),
     Column("ties", bare=True),
-    Column("longer", bare=True),
-    Column("first", bare=True),
-    Column("random", bare=True),
-    Column("majority", bare=True),
 )
+"""Columns of a judge's results on pairs."""
+
+BASELINE_COLUMNS = (
+    Column("n", "count"),
+    Column("longer"),
+    Column("first"),
+    Column("random"),
+    Column("majority"),
+)
+_BASELINES = ("longer", "first", "random", "majority")
 
 
 def pair_cells(result: PairResult) -> tuple[Cell, ...]:
     """Return the cells under :data:`PAIR_COLUMNS`."""
-    known = result.baselines
-    by_construction = result.consistency_basis == "by construction"
     return (
         result.agreement.n,
         result.not_ok,
         result.agreement,
         result.over_longer,
-        "always" if by_construction else result.consistency,
+        consistency_cell(result),
         result.ties,
-        known.longer,
-        known.first,
-        known.random,
-        known.majority,
+    )
+
+
+def consistency_cell(result: PairResult) -> Cell:
+    """Return the rate, or that order cannot matter."""
+    return "always" if result.consistency_basis == "by construction" else result.consistency
+
+
+def baseline_cells(result: PairResult) -> tuple[Cell, ...]:
+    """Return the cells under :data:`BASELINE_COLUMNS`."""
+    known = result.baselines
+    return (result.decisive, known.longer, known.first, known.random, known.majority)
+
+
+def baseline_grid(results: Sequence[PairResult], means: Sequence[tuple[Cell, ...]] = ()) -> Grid:
+    """Return the baselines of the sets, each set once, and rows of their means below."""
+    sets = {result.set: result for result in results}
+    rows = tuple((one.title, *baseline_cells(one)) for one in sets.values())
+    return Grid(
+        "Baselines on the same sets",
+        (Column("set", "text"), *BASELINE_COLUMNS),
+        (*rows, *means),
+    )
+
+
+def baseline_means(name: str, results: Sequence[PairResult]) -> tuple[Cell, ...]:
+    """Return a row of the means of the baselines over sets, each set counting alike."""
+    sets = {result.set: result.baselines for result in results}
+    means = [mean_of_rates([getattr(one, key) for one in sets.values()]) for key in _BASELINES]
+    return (name, means[0].n, *means)
+
+
+def variant_grid(caption: str, rows: Sequence[Compared], other: str) -> Grid:
+    """Return the table of one judge asked in several ways.
+
+    Args:
+        caption: Of the table.
+        rows: A row per set and way.
+        other: What each way is compared with, for the note.
+    """
+    cells = tuple(
+        (
+            row.result.title,
+            row.result.variant,
+            row.result.family + (f" ({row.result.mode})" if row.result.mode else ""),
+            row.result.agreement.n,
+            row.result.not_ok,
+            row.result.agreement,
+            row.difference if row.difference.low is not None else None,
+            row.same,
+            consistency_cell(row.result),
+            row.result.ties,
+        )
+        for row in rows
+    )
+    note = (
+        f"gain: agreement less that of {other}, on the pairs that are ok in both; same: share of "
+        f"these on which both say the same."
+    )
+    return Grid(
+        caption,
+        (
+            Column("set", "text"),
+            Column("way", "text"),
+            Column("family", "text"),
+            Column("n", "count"),
+            Column("not ok", bare=True),
+            Column("agreement"),
+            Column("gain", "difference"),
+            Column("same", bare=True),
+            Column("consistent"),
+            Column("ties", bare=True),
+        ),
+        cells,
+        (note, *pair_notes([row.result for row in rows])),
     )
 
 
 def pair_notes(results: Sequence[PairResult]) -> tuple[str, ...]:
-    """Return what the reader of a table of pairs should know."""
-    notes = [f"In per cent. {AGREEMENT_RULE}."]
+    """Return what the reader of these rows should know of their sets."""
+    notes = []
     if any(result.consistency_basis == "by construction" for result in results):
         notes.append("consistent 'always': each answer is read alone, so order cannot matter.")
     drawn = {
@@ -182,7 +262,11 @@ def pair_notes(results: Sequence[PairResult]) -> tuple[str, ...]:
             if result.title not in titles:
                 titles.append(result.title)
     notes += [f"{', '.join(titles)}: {note}." for note, titles in remarks.items()]
-    shortened = [f"{r.title} {r.truncated:,}" for r in results if r.truncated and not r.variant]
+    shortened = [f"{_name(r)} {r.truncated:,}" for r in results if r.truncated]
     if shortened:
         notes.append(f"Pairs that the judge read shortened: {', '.join(shortened)}.")
     return tuple(notes)
+
+
+def _name(result: PairResult) -> str:
+    return f"{result.title}, {result.variant}" if result.variant else result.title
