@@ -236,8 +236,11 @@ def words_of(value: float, unit: Unit) -> str:
 
 def bounds_words(rate: Rate, unit: Unit = "percent") -> str:
     """Return the interval of a rate in brackets, nothing where it has none."""
-    if rate.low is None or rate.high is None:
+    if rate.low is None and rate.high is None:
         return ""
+    if rate.low is None or rate.high is None:
+        ends = ("…" if end is None else words_of(end, unit) for end in (rate.low, rate.high))
+        return f"[{', '.join(ends)}]"
     if unit == "percent":
         return f"[{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
     if unit == "points":

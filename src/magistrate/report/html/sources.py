@@ -16,6 +16,7 @@ from magistrate.report.html.worst import Chosen, choose
 if TYPE_CHECKING:
     from magistrate.metrics.columns import Outcomes
     from magistrate.metrics.ranking.battles import Battles
+    from magistrate.metrics.ranking.ranking import ModelRanking
     from magistrate.metrics.reliability import Reliability
     from magistrate.report.evaluation_others import RankedEvaluation, SingleEvaluation
     from magistrate.report.evaluation_pairs import PairEvaluation
@@ -43,8 +44,8 @@ class Source:
     """None without confidence or labels."""
     over_best: Rate
     """Judge minus the best rule without a judge, on the same decisive pairs; in [-1, 1]."""
-    battles: Battles
-    """Between models that have names."""
+    ranking: ModelRanking | None
+    """Of the models that have names; None without a battle between two of them."""
     reasons: tuple[Reason, ...]
     """The most frequent reasons of readings that are not ``ok``: status, reason, how many."""
     shown: tuple[tuple[Chosen, Reading], ...]
@@ -139,6 +140,7 @@ def _look(
 
 
 def _measure(read: _Read, name: str) -> Source:
+    from magistrate.metrics.ranking.ranking import rank_models
     from magistrate.report.evaluation_others import evaluate_ranked, evaluate_singles
     from magistrate.report.evaluation_pairs import evaluate_pairs
 
@@ -158,7 +160,7 @@ def _measure(read: _Read, name: str) -> Source:
         ranked=evaluate_ranked(judged.ranked),
         calibration=_calibration(judged),
         over_best=_over_best(judged, pairs),
-        battles=read.battles,
+        ranking=rank_models(read.battles) if len(read.battles) else None,
         reasons=read.reasons,
         shown=read.shown,
     )

@@ -6,6 +6,7 @@ is as wide as there is room, in percentages of it.
 
 from __future__ import annotations
 
+from magistrate.metrics.intervals import Rate
 from magistrate.report.html.blocks import (
     Bar,
     Group,
@@ -45,13 +46,7 @@ def _row(plot: Intervals, bar: Bar) -> Element:
     marks = element("g", element("title", f"{tip}, n = {rate.n:,}"), class_=f"tone-{bar.tone}")
     # The whole row answers to the pointer, not the few pixels of the dot alone.
     marks.append(element("rect", x="0", y="0", width="100%", height="100%", class_="reach"))
-    if rate.low is not None and rate.high is not None:
-        ends = (_place(plot, rate.low), _place(plot, rate.high))
-        x1, x2 = (percent_of(end) for end in ends)
-        marks.append(element("line", x1=x1, x2=x2, y1="50%", y2="50%", class_="whisker"))
-        for end in (x1, x2):
-            cap = element("path", d="M0-5V5", class_="cap")
-            marks.append(element("svg", cap, x=end, y="50%", overflow="visible"))
+    marks.extend(_whisker(plot, rate))
     if rate.value is not None:
         marks.append(marker(bar.tone, percent_of(_place(plot, rate.value)), "50%"))
     drawing.append(marks)
@@ -70,6 +65,21 @@ def _row(plot: Intervals, bar: Bar) -> Element:
         "span", *breaking(seen(bar.label)), class_=f"forest-label tone-{bar.tone}", dir="auto"
     )
     return element("div", label, cell, value, class_="forest-row")
+
+
+def _whisker(plot: Intervals, rate: Rate) -> list[Element]:
+    """Return the interval; an open end runs to the end of the axis and has no cap."""
+    if rate.low is None and rate.high is None:
+        return []
+    x1, x2 = (
+        percent_of(edge if end is None else _place(plot, end))
+        for end, edge in ((rate.low, 0.0), (rate.high, 1.0))
+    )
+    drawn = [element("line", x1=x1, x2=x2, y1="50%", y2="50%", class_="whisker")]
+    for end, x in ((rate.low, x1), (rate.high, x2)):
+        shape = element("path", d="M0-5V5" if end is not None else "M0 0", class_="cap")
+        drawn.append(element("svg", shape, x=x, y="50%", overflow="visible"))
+    return drawn
 
 
 def _axis(plot: Intervals) -> Element:

@@ -21,22 +21,28 @@ from magistrate.report.html.blocks import (
     number,
     rate_words,
 )
+from magistrate.report.text import counted
 
 if TYPE_CHECKING:
+    from magistrate.metrics.ranking.ranking import ModelRanking, RankedModel
     from magistrate.report.html.sources import Source
 
 _DRAWN = 40
 _IN_MATRIX = 24
+_FEWEST = 3
+"""Models from which on a strength says more than a win rate."""
 
 
 def ranking(sources: Sequence[Source]) -> Section:
     """Return the section of the ranking."""
-    figures = [_win_rates(sources), _mean_ranks(sources)]
+    figures = [_strengths(sources), _win_rates(sources), _mean_ranks(sources)]
     return Section(
         "ranking",
         "Ranking of the models",
         "By this judge alone: a ranking is worth no more than the judge's agreement with people. "
-        "Models whose intervals overlap widely are not told apart.",
+        "Strengths are those of the Bradley-Terry model with ties (Davidson), on Elo's scale: they "
+        "allow for whom a model met, which win rates do not. The ranks beside them are all that "
+        "the data allow at 95 %.",
         tuple(figure for figure in figures if figure is not None),
         absent=absent_lines(
             [(source.name, "" if _is_ranked(source) else _why_none(source)) for source in sources]
@@ -58,9 +64,7 @@ def wins(sources: Sequence[Source]) -> Section:
         "tie counts half, and the same two answers count once however often they were judged. "
         "Blue is above one half, orange below.",
         tuple(figures),
-        absent=absent_lines(
-            [(s.name, "" if len(s.battles) else _why_no_battles(s)) for s in sources]
-        ),
+        absent=absent_lines([(s.name, "" if s.ranking else _why_no_battles(s)) for s in sources]),
     )
 
 
@@ -105,6 +109,75 @@ def scores(sources: Sequence[Source]) -> Section | None:
         "Scores of different judges need not mean the same.",
         (Figure(title, plot, ". ".join(said) + ".", Table("scores", title, columns, tuple(rows))),),
     )
+
+
+def _strengths(sources: Sequence[Source]) -> Figure | None:
+    """Return the models' strengths; None where two models at most have names."""
+    groups: list[Group] = []
+    rows: list[tuple[Cell, ...]] = []
+    said = []
+    for source in sources:
+        found = source.ranking
+        if found is None or len(found.models) < _FEWEST:
+            continue
+        groups += _groups_of_strengths(found, source.name if len(sources) > 1 else "")
+        rows += [
+            (source.name, _ranks(one), one.model, one.strength, one.wins, one.ties, one.losses)
+            for one in found.models
+        ]
+        said.append(_said_of_ranking(source.name, found))
+    if not groups:
+        return None
+    low, high = _ends([bar.rate for group in groups for bar in group.bars])
+    title = "Strength of each model"
+    plot = Intervals(
+        "strength on Elo's scale; 1000 is the mean", tuple(groups), "number", low, high
+    )
+    names = ("run", "ranks allowed", "model", "strength", "wins", "ties", "losses")
+    columns = tuple(Column(name, "number") for name in names)
+    return Figure(title, plot, " ".join(said), Table("strengths", title, columns, tuple(rows)))
+
+
+def _groups_of_strengths(found: ModelRanking, name: str) -> list[Group]:
+    """Return a group for every set of models that battles connect."""
+    groups = []
+    for place, models in enumerate(found.components):
+        bars = tuple(
+            Bar(one.model, one.strength, note=_note(one))
+            for one in found.models[: _DRAWN if place == 0 else None]
+            if one.model in models
+        )
+        title = name
+        if len(found.components) > 1:
+            title = f"{name}{': ' if name else ''}models connected by comparisons, set {place + 1}"
+        groups.append(Group(title, bars))
+    return [group for group in groups if group.bars]
+
+
+def _note(one: RankedModel) -> str:
+    if one.beyond == "above":
+        return f"ranks {_ranks(one)}; won all, so unbounded above"
+    if one.beyond == "below":
+        return f"ranks {_ranks(one)}; lost all, so unbounded below"
+    return f"ranks {_ranks(one)}" if one.best_rank != one.worst_rank else f"rank {_ranks(one)}"
+
+
+def _ranks(one: RankedModel) -> str:
+    best, worst = one.best_rank, one.worst_rank
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
+def _said_of_ranking(name: str, found: ModelRanking) -> str:
+    text = f"{name}: {counted(found.battles, 'comparison')} of {len(found.models):,} models"
+    first = [one.model for one in found.models if one.component == 0 and one.best_rank == 1]
+    if len(first) == 1:
+        text += f"; the data allow {first[0]} alone to be the best."
+    else:
+        some = ", ".join(first[:6]) + (" and others" if len(first) > 6 else "")
+        text += f"; {len(first):,} of them may be the best: {some}."
+    if len(found.components) > 1:
+        text += " Some models are not connected by comparisons; between the sets nothing is known."
+    return text
 
 
 def _win_rates(sources: Sequence[Source]) -> Figure | None:
@@ -161,48 +234,45 @@ def _mean_ranks(sources: Sequence[Source]) -> Figure | None:
 
 
 def _matrix(source: Source, run: int, *, single: bool) -> Figure | None:
-    import numpy as np
-
-    battles = source.battles
-    if not len(battles):
+    found = source.ranking
+    if found is None:
         return None
-    size = len(battles.models)
-    won, met = np.zeros((size, size)), np.zeros((size, size))
-    points = battles.weight * (1 + battles.outcome) / 2
-    for one, other, gained in (
-        (battles.first, battles.second, points),
-        (battles.second, battles.first, battles.weight - points),
-    ):
-        np.add.at(won, (one, other), gained)
-        np.add.at(met, (one, other), battles.weight)
-    codes = np.argsort(-won.sum(1) / np.maximum(met.sum(1), 1e-9), kind="stable").tolist()
-    rows: list[tuple[Cell, ...]] = [
-        (battles.models[a], battles.models[b], proportion(won[a, b], round(met[a, b])))
-        for a in codes
-        for b in codes
-        if round(met[a, b])
-    ]
-    drawn = codes[:_IN_MATRIX]
-    shares = tuple(
-        tuple(float(won[a, b] / met[a, b]) if met[a, b] else None for b in drawn) for a in drawn
-    )
-    texts = tuple(
-        tuple(
-            (f"{100 * won[a, b] / met[a, b]:.0f}\u00a0%", f"n = {met[a, b]:,.0f}")
-            if met[a, b]
-            else ("", "")
-            for b in drawn
-        )
-        for a in drawn
-    )
-    names = tuple(battles.models[code] for code in drawn)
-    said = f"{size:,} models, the best first by share of all their comparisons."
-    if size > _IN_MATRIX:
-        said += f" The best {_IN_MATRIX} are drawn; the table has all pairs."
-    matrix = Matrix("row beats column", names, names, shares, texts, diverging=True)
-    columns = (Column("model"), Column("against"), Column("share won"))
+    won: dict[tuple[str, str], tuple[float, float]] = {}
+    rows: list[tuple[Cell, ...]] = []
+    for pair in found.pairs:
+        met = pair.wins + pair.ties + pair.losses
+        for one, other, wins, losses in (
+            (pair.first, pair.second, pair.wins, pair.losses),
+            (pair.second, pair.first, pair.losses, pair.wins),
+        ):
+            won[one, other] = (wins + pair.ties / 2, met)
+            share_won = proportion(wins + pair.ties / 2, round(met))
+            rows.append((one, other, share_won, wins, pair.ties, losses))
+    names = tuple(one.model for one in found.models)
+    drawn = names[:_IN_MATRIX]
+    shares = tuple(tuple(_share(won.get((one, other))) for other in drawn) for one in drawn)
+    texts = tuple(tuple(_texts(won.get((one, other))) for other in drawn) for one in drawn)
+    said = f"{len(names):,} models, the strongest first."
+    if len(names) > _IN_MATRIX:
+        said += f" The first {_IN_MATRIX} are drawn; the table has all pairs."
+    matrix = Matrix("row beats column", drawn, drawn, shares, texts, diverging=True)
+    titles = ("model", "against", "share won", "wins", "ties", "losses")
+    columns = tuple(Column(name, "percent" if "share" in name else "number") for name in titles)
+    place = {name: at for at, name in enumerate(names)}
+    rows.sort(key=lambda row: (place[str(row[0])], place[str(row[1])]))
     table = Table(f"wins_{run + 1}", f"{source.name}: share won", columns, tuple(rows))
     return Figure("Share won" if single else source.name, matrix, said, table, run)
+
+
+def _share(won: tuple[float, float] | None) -> float | None:
+    return None if won is None else won[0] / won[1]
+
+
+def _texts(won: tuple[float, float] | None) -> tuple[str, str]:
+    if won is None:
+        return "", ""
+    points, met = won
+    return f"{100 * points / met:.0f}\u00a0%", f"n = {met:,.0f}"
 
 
 def _ends(rates: Sequence[Rate]) -> tuple[float, float]:
