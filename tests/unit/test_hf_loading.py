@@ -68,6 +68,7 @@ def test_half_precision_is_near_and_told(folder: Path) -> None:
     assert distribution(engine) == pytest.approx(distribution(open_here(folder)), abs=1.5)
 
 
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft's own
 def test_an_adapter_changes_verdicts_and_is_told(folder: Path, tmp_path: Path) -> None:
     peft = pytest.importorskip("peft", reason="the extra [hf] is not installed: no peft")
     base = transformers.AutoModelForCausalLM.from_pretrained(folder)

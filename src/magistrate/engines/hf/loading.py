@@ -69,7 +69,8 @@ def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions
         )
     _check_complete(files.name, report)
     if adapter is not None:
-        model = _with_adapter(model, adapter, merge=dtype != "4bit")
+        with quiet():
+            model = _with_adapter(model, adapter, merge=dtype != "4bit")
     model.eval()
     return LoadedModel(model, tokenizer, dtype)
 
