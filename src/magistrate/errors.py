@@ -23,7 +23,9 @@ of costs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 
 class MagistrateError(Exception):
@@ -113,3 +115,81 @@ class RunMismatchError(RunError):
 
 class RunDamagedError(RunError):
     """The files of a run folder contradict each other."""
+
+
+_NEAR = 5
+"""How many names are shown in place of one that is not known."""
+
+
+def nearest_of(name: str, known: Collection[str], lister: str) -> str:
+    """Return in words the known names that are most like one that is not known.
+
+    Args:
+        name: What was given.
+        known: What there is.
+        lister: What lists all of it, for people; named where not all are shown.
+
+    >>> nearest_of("piar", ["pair", "single"], "magistrate families")
+    "did you mean 'pair'? There are: pair, single"
+    """
+    ranked = difflib.get_close_matches(name, known, n=_NEAR, cutoff=0.0)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    if len(known) <= _NEAR:
+        return (
+            f"{hint}There are: {', '.join(ranked)}" if hint else f"there are: {', '.join(ranked)}"
+        )
+    shown = f"{', '.join(ranked)} and {len(known) - len(ranked)} more ({lister} lists all)"
+    return f"{hint}Nearest of all: {shown}" if hint else f"nearest: {shown}"
+
+
+_NEEDED: dict[str, str] = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known",
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "json_invalid": "is not JSON",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be {ge} or more",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be {le} or less",
+    "too_short": "must have {min_length} or more entries",
+    "too_long": "must have {max_length} entries or fewer",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_pattern_mismatch": "must have the form {pattern}",
+    "datetime_parsing": "must be a time such as 2026-01-31T12:00:00Z",
+    "datetime_type": "must be a time such as 2026-01-31T12:00:00Z",
+}
+"""What was needed, by the kind of a problem that pydantic found."""
+
+
+def what_is_needed(problem: Mapping[str, Any]) -> str:
+    """Return one problem of a pydantic ``ValidationError`` in our words, to stand behind a name.
+
+    >>> what_is_needed({"type": "greater_than", "ctx": {"gt": 0}, "msg": "Input should be ..."})
+    'must be above 0'
+    >>> what_is_needed({"type": "value_error", "msg": "Value error, give either one"})
+    'give either one'
+    """
+    words = _NEEDED.get(problem["type"])
+    if words is not None:
+        context = problem.get("ctx", {})
+        shown = {k: f"{v:g}" if isinstance(v, float) else v for k, v in context.items()}
+        return words.format(**shown)
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    message = message.replace("Input should be", "must be")
+    return message[:1].lower() + message[1:]

@@ -103,6 +103,7 @@ def test_data_cannot_change_the_shape_of_a_prompt(
             reference=others[0],
             rubric=others[1],
             context=(others[2],),
+            images=("https://example.org/one.png",),
         )
 
     family = own_family(name)

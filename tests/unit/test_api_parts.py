@@ -140,14 +140,14 @@ def test_options_come_as_text() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("max_concurrency", "0", "greater than or equal to 1"),
-        ("price", "free", "in,out or in,cached,out"),
-        ("price", "1,nan", "in,out or in,cached,out"),
-        ("extra_body", "{", "not json"),
-        ("extra_body", "[1]", "a json object is needed"),
+        ("max_concurrency", "0", "must be 1 or more"),
+        ("price", "free", "IN,OUT or IN,CACHED,OUT"),
+        ("price", "1,nan", "IN,OUT or IN,CACHED,OUT"),
+        ("extra_body", "{", "not JSON"),
+        ("extra_body", "[1]", "a JSON object is needed"),
         ("extra_body", '{"messages": []}', "messages cannot be set"),
         ("leave_out", "model", "'model' is not one of temperature"),
-        ("key_env", "sk-1234", "string should match pattern"),
+        ("key_env", "sk-1234", "must have the form"),
         ("api_key", "sk-1234", "no option 'api_key'"),
         ("prices", "/no/such/file", "cannot be read"),
         ("tokenizer", "/no/such/file", "not a tokenizer.json"),
@@ -319,7 +319,7 @@ def test_what_is_given_goes_before_what_is_known(tmp_path: Path) -> None:
     [
         ("[[price]", "not valid TOML"),
         ("a = 1", r"no table \[\[price\]\]"),
-        ('[[price]]\nmodels = ["m"]\nprompt = 1', "price 1: written: field required"),
+        ('[[price]]\nmodels = ["m"]\nprompt = 1', "price 1: written: is missing"),
         ('[[price]]\nmodels = ["m"]\nprompt = -1\nwritten = 1', "price 1: prompt: "),
     ],
 )

@@ -27,6 +27,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "judge", "family", "mode", "run", "samples", "readings", "to_judge", "prompts",
         "counted_samples", "tokens", "cut_readings", "cut_tokens", "not_asked", "prompt_tokens",
         "reply_tokens", "price_unknown", "cost", "seconds", "bad", "bad_rows", "notices",
+        "demonstrations",
     },
     ("ask", "runs/a", "0", "Why?"): {"run", "replies"},
     ("cache", "show"): {"file", "answers", "bytes", "limit"},

@@ -24,6 +24,7 @@ def pair(number: int, preference: Preference | None, **gold: object) -> Sample:
         question=f"Question {number}?",
         answers=(Answer(text=f"One {number}."), Answer(text=f"Two {number}.")),
         reference="Ref.",
+        images=("https://example.org/one.png",),
         rubric="Be kind.",
         gold=labels,
         source_id=str(number),

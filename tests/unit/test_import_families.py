@@ -434,7 +434,7 @@ def test_names_and_paths_that_mean_nothing(
     )
     refused(home, "is a family of the package", "mine", top, like="pair", as_name="pair")
     refused(home, "is a family of the package", "judgelm", top, as_name="judgelm-reference")
-    refused(home, "string should match", "judgelm", top, as_name="Judge LM")
+    refused(home, "must have the form", "judgelm", top, as_name="Judge LM")
     refused(home, "not a folder", "mine", top, like="pair")
 
 

@@ -208,8 +208,10 @@ class TestFormats:
         assert mg.read_samples(path, format="table").format == "table"
         with pytest.raises(FormatError, match="did you mean 'table'"):
             mg.read_samples(path, format="tabel")
-        with pytest.raises(FormatError, match=r"no format 'x'\. Known formats: "):
+        with pytest.raises(FormatError, match=r"no format 'x'; nearest: .* and .* more"):
             mg.read_samples(path, format="x")
+        with pytest.raises(FormatError, match="these formats are read:\n  samples: "):
+            mg.read_samples(path, format="list")
         with pytest.raises(FormatError, match=r"rows without any field \(\{\}\)"):
             mg.read_samples(write("{}\n", "empty.jsonl"))
         with pytest.raises(InputError, match="none of the 5 rows can be read as 'samples'"):

@@ -268,7 +268,7 @@ def test_opening_what_is_no_run_says_so(tmp_path: Path) -> None:
     [
         ("{", RunDamagedError, "is not JSON"),
         ("[]", RunDamagedError, "run.json: "),
-        ('{"format_version": 1}', RunDamagedError, "tool_version: Field required"),
+        ('{"format_version": 1}', RunDamagedError, "tool_version: is missing"),
         ('{"format_version": 2, "new": 1}', RunError, "format version 2.*update magistrate"),
     ],
 )

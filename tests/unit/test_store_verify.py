@@ -104,7 +104,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], str]] = {
     "a question": (change("samples.jsonl", b"q 1", b"q 7"), "samples.jsonl: its SHA-256 is"),
     "a sample that is none": (
         change("samples.jsonl", b'"question"', b'"queston"'),
-        "samples.jsonl, line 1: not a sample: question: Field required",
+        "samples.jsonl, line 1: not a sample: question: is missing",
     ),
     "samples gone": (
         lambda out: (out / "samples.jsonl").unlink(),

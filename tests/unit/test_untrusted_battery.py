@@ -186,6 +186,7 @@ def sample_of(texts: Mapping[str, str], *, turns: bool) -> Sample:
         reference=texts["reference"],
         rubric=texts["rubric"],
         context=(texts["context"],),
+        images=("https://example.org/one.png",),
     )
 
 

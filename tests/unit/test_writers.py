@@ -44,7 +44,7 @@ FULL = pair(
     reference="r",
     rubric="be brief",
     context=("p1", "p2"),
-    images=("i.png",),
+    images=("https://example.org/i.png",),
     category="c",
     language="en",
     meta={"k": [1, None]},
@@ -68,7 +68,7 @@ class TestTargets:
         assert target_for("a.parquet") == "parquet"
         assert target_for("x/a.jsonl.gz") == "samples"
         assert target_for("a.csv", "judgelm") == "judgelm"
-        with pytest.raises(FormatError, match=r"does not say which format.*judgelm"):
+        with pytest.raises(FormatError, match=r"does not say which format.*--to list lists them"):
             target_for("a.txt")
         with pytest.raises(FormatError, match="did you mean 'judgelm'"):
             target_for("a.txt", "judgelm2")
@@ -282,7 +282,7 @@ class TestTables:
         report = mg.write_samples([FULL], path)
         (sample,) = mg.read_samples(path)
         assert sample.gold == (Gold(preference="second", scores=(4, 9.5)),)
-        assert (sample.context, sample.images) == (("p1\n\np2",), ("i.png",))
+        assert (sample.context, sample.images) == (("p1\n\np2",), ("https://example.org/i.png",))
         lost = {notice.message.split(" (")[0] for notice in report.notices}
         assert "'csv' has no place for several annotators" in lost
         assert "several context were joined into one cell" in lost

@@ -54,7 +54,7 @@ def convert(
         typer.Option(
             "--to",
             metavar="NAME",
-            help="Format to write; without it OUT's name must say which. A wrong name lists all.",
+            help="Format to write; without it OUT's name must say which. `list` lists all.",
             show_default=False,
         ),
     ] = None,

@@ -33,7 +33,7 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Read the files as this format instead of recognising it; a wrong name lists all.",
+        help="Read the files as this format instead of recognising it; `list` lists all.",
         show_default=False,
     ),
 ]

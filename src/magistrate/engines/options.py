@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from magistrate.errors import EngineError
+from magistrate.errors import EngineError, what_is_needed
 from magistrate.records import Record
 
 S = TypeVar("S", bound=Record)
@@ -34,8 +34,7 @@ def read_options(kind: type[S], engine: str, options: Mapping[str, str]) -> S:
         problem = error.errors(include_url=False)[0]
         name = str(problem["loc"][0]) if problem["loc"] else ""
         raise EngineError(
-            f"engine '{engine}', option {name}={options.get(name)}: "
-            f"{problem['msg'].lower().removeprefix('value error, ')}"
+            f"engine '{engine}', option {name}={options.get(name)}: {what_is_needed(problem)}"
         ) from error
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
-from magistrate.errors import InputError
+from magistrate.errors import InputError, what_is_needed
 from magistrate.formats.base import BadRow, Item, Notice, Reader, ReadOptions, RowError, Where
 from magistrate.formats.bench_folder import folder_among
 from magistrate.formats.images import question_with_image_path, with_image_paths
@@ -390,7 +390,7 @@ def _read_row(reader: Reader, value: Any, where: Where, options: ReadOptions) ->
         reason = str(error)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        reason = f"{'.'.join(map(str, first['loc']))}: {what_is_needed(first)}"
     except _READER_FAULTS as error:
         # A shape that no reader foresaw is the row's trouble, never the other rows'.
         reason = f"cannot be read as '{reader.name}' ({type(error).__name__}: {error})"

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from magistrate.errors import what_is_needed
 from magistrate.formats.base import Item, ReadOptions, RowError, Where
 from magistrate.formats.readers.values import show
 from magistrate.records import Sample
@@ -37,7 +38,9 @@ class SamplesReader:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in first["loc"])
-            raise RowError(f"{place}: {first['msg']}, found {show(first['input'])}") from error
+            raise RowError(
+                f"{place}: {what_is_needed(first)}, found {show(first['input'])}"
+            ) from error
 
 
 def _is_sample(row: Any) -> bool:

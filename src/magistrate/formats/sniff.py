@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from magistrate.errors import FormatError, InputError
+from magistrate.errors import FormatError, InputError, nearest_of
 from magistrate.formats.base import Reader
 from magistrate.formats.columns import FIELDS, listed, plain_name
 from magistrate.formats.samples import SamplesReader
 from magistrate.formats.tabular import TabularReader
+
+LIST = "list"
+"""In place of a format's name: lists all."""
+
+LISTER = "--format list"
 
 SNIFF_ROWS = 20
 """How many rows decide on the format."""
@@ -34,9 +38,10 @@ def reader_named(name: str) -> Reader:
     readers = {reader.name: reader for reader in known_readers()}
     if name in readers:
         return readers[name]
-    close = difflib.get_close_matches(name, readers, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else "."
-    raise FormatError(f"no format '{name}'{hint} Known formats: {', '.join(readers)}")
+    if name == LIST:
+        listed_ = "".join(f"\n  {reader.name}: {reader.summary}" for reader in readers.values())
+        raise FormatError(f"these formats are read:{listed_}")
+    raise FormatError(f"no format '{name}'; {nearest_of(name, readers, LISTER)}")
 
 
 def sniff(
@@ -97,26 +102,44 @@ def fields_of(rows: Sequence[Any]) -> list[str]:
 
 
 def _unknown(rows: Sequence[Any], file: str, container: str) -> str:
-    known = ", ".join(reader.name for reader in known_readers())
     fields = fields_of(rows)
+    known = f"{LISTER} lists them"
     if not fields:
         kinds = ", ".join(dict.fromkeys(type(row).__name__ for row in rows if row != {}))
         if not kinds:
             return (
                 f"{file} ({container}) has rows without any field ({{}}); needed: objects with a "
-                f"question and answers, in one of the known formats (--format): {known}"
+                f"question and answers, in one of the known formats ({known})"
             )
         return (
             f"{file} ({container}) has rows of type {kinds} and not objects with named fields, "
-            f"and no known format looks like that; known formats (--format): {known}"
+            f"and no known format looks like that ({known})"
         )
     return (
         f"{file} ({container}) is in no known format; its fields are {listed(fields)}. "
         f"If they hold a question and answers under other names, say which: "
         f"--columns question={_guess(fields, _QUESTION_WORDS, 0)},"
         f"answer1={_guess(fields, _ANSWER_WORDS, 0)},answer2={_guess(fields, _ANSWER_WORDS, 1)} "
-        f"(or answer=... for one answer a row). Known formats (--format): {known}"
+        f"(or answer=... for one answer a row), which reads it as a table. "
+        f"{_like(fields)}{LISTER} lists all formats."
     )
+
+
+def _like(fields: Sequence[str]) -> str:
+    """Return in words the formats that share most of their fields with the rows."""
+    found: list[tuple[float, str]] = []
+    for reader in known_readers():
+        keys: tuple[str, ...] = getattr(reader, "keys", ())
+        shared = [key for key in keys if key in fields]
+        if shared:
+            lacking = ", ".join(key for key in keys if key not in fields)
+            why = f"lacks {lacking}" if lacking else "its values are others"
+            found.append((-len(shared) / len(keys), f"{reader.name} ({why})"))
+    nearest = [words for _, words in sorted(found, key=lambda one: one[0])[:_NEAREST]]
+    return f"Nearest formats: {'; '.join(nearest)}. " if nearest else ""
+
+
+_NEAREST = 3
 
 
 _QUESTION_WORDS = ("question", "prompt", "instruction", "query", "input")

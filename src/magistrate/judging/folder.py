@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from magistrate.engines.table import open_engine
-from magistrate.errors import JudgeNotFoundError
+from magistrate.errors import JudgeNotFoundError, what_is_needed
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.records import Record
 
@@ -57,7 +57,7 @@ def read_judge_file(folder: Path) -> JudgeFile:
         raise JudgeNotFoundError(f"{path}: not valid TOML ({error})") from error
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].lower()}"
+            f"{'.'.join(map(str, problem['loc']))}: {what_is_needed(problem)}"
             for problem in error.errors()
         )
         raise JudgeNotFoundError(f"{path}: {problems} (see docs/judge-folder.md)") from error

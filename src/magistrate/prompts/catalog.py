@@ -6,7 +6,6 @@ environment setting ``MAGISTRATE_HOME``, or the platform's place for application
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import tomllib
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from magistrate.errors import FamilyError
+from magistrate.errors import FamilyError, nearest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,11 +120,9 @@ def _find(name: str) -> Path:
         if entry.name == name:
             return entry.folder
     names = [entry.name for entry in entries]
-    near = difflib.get_close_matches(name, names, n=3)
-    hint = f"did you mean {' or '.join(repr(n) for n in near)}? " if near else ""
     raise FamilyError(
-        f"no family '{name}' here; {hint}families: {', '.join(names)}; your own are looked for in "
-        f"{home_folder() / 'families'}"
+        f"no family '{name}' here; {nearest_of(name, names, 'magistrate families')}; your own are "
+        f"looked for in {home_folder() / 'families'}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from magistrate.errors import FamilyError
+from magistrate.errors import FamilyError, what_is_needed
 from magistrate.messages import MessageRole, Sampling
 from magistrate.prompts.rules import VERDICT
 from magistrate.prompts.untrusted import ANY_NUMBER
@@ -227,8 +227,7 @@ def _describe(problem: Any) -> str:
         return f"key '{key}' is missing"
     if problem["type"] == "extra_forbidden":
         return f"unknown key '{key}'"
-    message = problem["msg"].removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
+    message = what_is_needed(problem)
     return f"key '{key}': {message}" if key else message
 
 

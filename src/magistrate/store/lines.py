@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
-from magistrate.errors import RunDamagedError
+from magistrate.errors import RunDamagedError, what_is_needed
 from magistrate.records import Record, from_json_line, to_json_line
 
 R = TypeVar("R", bound=Record)
@@ -84,6 +84,6 @@ def describe(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     return "; ".join(
-        f"{'.'.join(map(str, problem['loc'])) or 'line'}: {problem['msg']}"
+        f"{'.'.join(map(str, problem['loc'])) or 'line'}: {what_is_needed(problem)}"
         for problem in error.errors(include_url=False, include_input=False)[:3]
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, ValidationError
 
-from magistrate.errors import RunDamagedError, RunError
+from magistrate.errors import RunDamagedError, RunError, what_is_needed
 from magistrate.ids import file_sha256
 from magistrate.judging.judge import Mode
 from magistrate.judging.orders import Orders
@@ -193,7 +193,7 @@ def read_manifest(path: Path) -> RunManifest:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise RunDamagedError(f"{path}: {place}: {first['msg']}; {_HOW_TO_MEND}") from error
+        raise RunDamagedError(f"{path}: {place}: {what_is_needed(first)}; {_HOW_TO_MEND}") from error
 
 
 _HOW_TO_MEND = (

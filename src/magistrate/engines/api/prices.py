@@ -158,7 +158,7 @@ def _rows(text: str, where: str) -> tuple[PriceRow, ...]:
             problem = error.errors(include_url=False)[0]
             key = ".".join(map(str, problem["loc"]))
             raise EngineError(
-                f"{where}, price {number}: {key} {what_is_needed(problem)}"
+                f"{where}, price {number}: {key}: {what_is_needed(problem)}"
             ) from error
     return tuple(found)
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from magistrate.errors import what_is_needed
 from magistrate.formats.base import Item, Notice, ReadOptions, RowError, Where
 from magistrate.formats.readers.values import (
     as_number,
@@ -197,7 +198,7 @@ class RowReader:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in first["loc"])
-            raise RowError(f"{place or 'the row'}: {first['msg']}") from error
+            raise RowError(f"{place or 'the row'}: {what_is_needed(first)}") from error
 
     def _banned(self, row: Any) -> tuple[str, ...]:
         return self.without if isinstance(row, Mapping) else ()

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from magistrate.errors import what_is_needed
 from magistrate.formats.base import KEY_FIELD, VALUE_FIELD, Item, RowError
 from magistrate.formats.readers.dialogue import (
     known_question,
@@ -79,7 +80,9 @@ def _noted_gold(f: Fields) -> tuple[Gold, ...]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise RowError(f"'gold': {place}: {first['msg']}, found {show(first['input'])}") from error
+        raise RowError(
+            f"'gold': {place}: {what_is_needed(first)}, found {show(first['input'])}"
+        ) from error
 
 
 def _body_keys(f: Fields) -> list[str]:

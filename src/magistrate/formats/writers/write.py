@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from os import PathLike, fspath
 from typing import IO
 
-from magistrate.errors import FormatError
+from magistrate.errors import FormatError, nearest_of
 from magistrate.formats.base import RowError
+from magistrate.formats.sniff import LIST
 from magistrate.formats.source import STDIN
 from magistrate.formats.writers.base import (
     ALL_PARTS,
@@ -63,16 +63,17 @@ def target_for(path: str, to: str | None = None) -> str:
     if to is not None:
         if to in known:
             return to
-        close = difflib.get_close_matches(to, known, n=1)
-        hint = f"; did you mean '{close[0]}'?" if close else "."
-        raise FormatError(f"cannot write '{to}'{hint} Known: {', '.join(known)}")
+        if to == LIST:
+            listed = "".join(f"\n  {name}: {summary}" for name, summary in known.items())
+            raise FormatError(f"these formats are written:{listed}")
+        raise FormatError(f"cannot write '{to}'; {nearest_of(to, known, '--to list')}")
     name = path.removesuffix(".gz")
     for suffix, target in _SUFFIXES.items():
         if name.endswith(suffix):
             return target
     raise FormatError(
         f"the name {path} does not say which format to write; end it in "
-        f"{', '.join(_SUFFIXES)}, or name the format (--to): {', '.join(known)}"
+        f"{', '.join(_SUFFIXES)}, or name the format with --to (--to list lists them)"
     )
 
 
