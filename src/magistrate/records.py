@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -38,6 +40,13 @@ class Record(BaseModel):
         ser_json_inf_nan="null",
         ser_json_bytes="base64",
     )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other fields; ids that were computed before are computed anew."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in copy.__dict__.keys() - type(copy).model_fields.keys():
+            del copy.__dict__[name]
+        return copy
 
 
 R = TypeVar("R", bound=Record)
@@ -147,7 +156,7 @@ class Sample(Record):
     """The instruction as text, or the dialogue up to the answers as turns."""
     answers: tuple[Answer, ...] = Field(min_length=1)
     reference: str | None = None
-    """A known good answer."""
+    """A known good answer; of a dialogue, perhaps one for each turn (:attr:`turn_references`)."""
     rubric: str | None = None
     """What to judge by, in words."""
     context: tuple[str, ...] = ()
@@ -192,6 +201,17 @@ class Sample(Record):
         return content_id([self.text_id, [a.model for a in self.answers], self.source_id])
 
     @property
+    def turn_references(self) -> tuple[str, ...]:
+        """The reference turn by turn, as :func:`reference_of_turns` joined it; else all as one."""
+        if self.reference is None:
+            return ()
+        pieces = _TURN_HEADING.split(self.reference)
+        numbers = [int(number) for number in pieces[1::2]]
+        if pieces[0] or len(numbers) < 2 or numbers != list(range(1, len(numbers) + 1)):
+            return (self.reference,)
+        return tuple(pieces[2::2])
+
+    @property
     def question_text(self) -> str:
         """The question as one string; turns are joined with their roles named."""
         if isinstance(self.question, str):
@@ -199,6 +219,18 @@ class Sample(Record):
         if len(self.question) == 1 and self.question[0].role == "user":
             return self.question[0].text
         return "\n\n".join(f"{turn.role.capitalize()}: {turn.text}" for turn in self.question)
+
+
+_TURN_HEADING = re.compile(r"(?:\A|\n\n)Turn ([1-9][0-9]*): ")
+
+
+def reference_of_turns(texts: Sequence[str]) -> str:
+    r"""Return known good answers, one for each turn of a dialogue, as one reference.
+
+    >>> reference_of_turns(["Yes.", "No."])
+    'Turn 1: Yes.\n\nTurn 2: No.'
+    """
+    return "\n\n".join(f"Turn {number}: {text}" for number, text in enumerate(texts, 1))
 
 
 class Usage(Record):

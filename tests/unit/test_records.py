@@ -322,3 +322,30 @@ def test_meta_in_a_circle_or_too_deep_is_refused() -> None:
 def test_a_line_nested_too_deeply_is_no_record() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
         from_json_line(Sample, 100_000 * b"[")
+
+
+def test_a_copy_with_another_text_has_another_id() -> None:
+    sample = Sample(question="q", answers=(Answer(text="a"), Answer(text="b")))
+    ids = sample.text_id, sample.id
+    copy = sample.model_copy(update={"question": "other"})
+    assert copy.text_id != ids[0]
+    assert copy.id != ids[1]
+    assert copy == Sample(question="other", answers=sample.answers)
+    assert (sample.text_id, sample.id) == ids
+
+
+@pytest.mark.parametrize(
+    ("reference", "turns"),
+    [
+        (None, ()),
+        ("One.", ("One.",)),
+        ("Turn 1: a", ("Turn 1: a",)),
+        ("Turn 1: a\n\nTurn 2: b\n\nmore of b", ("a", "b\n\nmore of b")),
+        ("Turn 1: a\n\nTurn 3: b", ("Turn 1: a\n\nTurn 3: b",)),
+        ("See Turn 1: a\n\nTurn 2: b", ("See Turn 1: a\n\nTurn 2: b",)),
+        ("Turn 1: \n\nTurn 2: ", ("", "")),
+    ],
+)
+def test_a_reference_is_read_turn_by_turn(reference: str | None, turns: tuple[str, ...]) -> None:
+    sample = Sample(question="q", answers=(Answer(text="a"),), reference=reference)
+    assert sample.turn_references == turns
