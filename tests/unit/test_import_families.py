@@ -26,12 +26,12 @@ from magistrate.cli import families as families_command
 from magistrate.cli.families_import import EXAMPLES
 from magistrate.cli.families_import import import_family as import_command
 from magistrate.cli.main import main
-from magistrate.errors import FamilyError
+from magistrate.errors import FamilyError, MissingVariablesError
 from magistrate.messages import Completion
 from magistrate.prompts.catalog import list_families, load_family
 from magistrate.prompts.importing.importer import KNOWN, RECIPES, import_family
 from magistrate.prompts.text_family import TextFamily
-from magistrate.records import Answer, Sample, Turn
+from magistrate.records import Answer, Sample, Turn, reference_of_turns
 
 QUESTION = "Why {question} {{x}} 100% %s {% raw %}\r\n{}?"
 ANSWERS = ("One {answer_1}.\n\n", "{}} two", "Three: é", "4")
@@ -262,6 +262,42 @@ def test_the_real_prompts_of_mt_bench(data_folder: Path) -> None:
     assert "[The Start of Assistant's Answer]" in family.file.markers
 
 
+@pytest.mark.data
+def test_the_real_prompts_of_two_turns_have_a_reference_for_each(data_folder: Path) -> None:
+    file = data_folder / "fastchat" / "llm_judge" / "judge_prompts.jsonl"
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    texts = {f"answer_{side}_{turn}": f"{side}{turn}" for side in "ab" for turn in (1, 2)}
+    references = {"ref_answer_1": "First {ref}", "ref_answer_2": "Second"}
+    questions = {"question_1": QUESTION, "question_2": "And then?"}
+
+    def talk(side: str) -> Answer:
+        first, second = texts[f"answer_{side}_1"], texts[f"answer_{side}_2"]
+        turns = (
+            Turn(role="assistant", text=first),
+            Turn(role="user", text="And then?"),
+            Turn(role="assistant", text=second),
+        )
+        return Answer(text=second, turns=turns)
+
+    both = reference_of_turns(list(references.values()))
+    pair = Sample(question=QUESTION, answers=(talk("a"), talk("b")), reference=both)
+    import_family("mt-bench-pair-two-turns-reference", file)
+    row = mtbench_row(rows, "pair-math-v1-multi-turn")
+    wanted = row["prompt_template"].format(**questions, **references, **texts)
+    assert asked("mt-bench-pair-two-turns-reference", pair) == [
+        [("system", row["system_prompt"]), ("user", wanted)]
+    ]
+    import_family("mt-bench-single-two-turns-reference", file)
+    row = mtbench_row(rows, "single-math-v1-multi-turn")
+    wanted = row["prompt_template"].format(answer_1="a1", answer_2="a2", **questions, **references)
+    alone = Sample(question=QUESTION, answers=(talk("a"),), reference=both)
+    ((_, (_, shown)),) = asked("mt-bench-single-two-turns-reference", alone)
+    assert shown == wanted
+    one = alone.model_copy(update={"reference": "One for all."})
+    with pytest.raises(MissingVariablesError, match="needs references"):
+        asked("mt-bench-single-two-turns-reference", one)
+
+
 def alpaca_asks(of: Sample) -> list[tuple[str, str]]:
     """Fill the prompt as AlpacaEval does, and split it into messages."""
     text = ALPACA_PROMPT
@@ -332,7 +368,8 @@ def test_judgebench(peers: dict[str, Path]) -> None:
 
 NOT_MADE_UP = {
     "auto-j-zh-pair", "auto-j-zh-single", "mt-bench-single-reference", "mt-bench-single-two-turns",
-    "judgebench-skywork-critic", "judgebench-compass-judger",
+    "judgebench-skywork-critic", "judgebench-compass-judger", "mt-bench-pair-two-turns-reference",
+    "mt-bench-single-two-turns-reference",
 }  # fmt: skip
 
 

@@ -25,6 +25,11 @@ def sample_values(sample: Sample, rules: DataRules, *, with_turns: bool = False)
         text = getattr(sample, name)
         if text and text.strip():
             values[name] = Part(rules.text(text), name)
+    by_turn = sample.turn_references
+    if len(by_turn) > 1:
+        values["references"] = tuple(
+            Part(rules.text(text), f"reference_{turn}") for turn, text in enumerate(by_turn, 1)
+        )
     passages = [passage for passage in sample.context if passage.strip()]
     values["context"] = tuple(
         Part(rules.text(passage), f"context_{place}") for place, passage in enumerate(passages, 1)

@@ -30,6 +30,7 @@ VARIABLES: Mapping[str, str] = {
     "dialogue": "the turns of question and answer, where each answer is read alone",
     "dialogues": "the turns of question and answer, for every answer in the order shown",
     "reference": "a known good answer",
+    "references": "a known good answer for each turn of a dialogue",
     "rubric": "what to judge by",
     "context": "passages that a good answer rests on; may be empty",
     "count": "how many answers are shown",
@@ -70,6 +71,10 @@ class _Missing(jinja2.StrictUndefined):
 
     def __bool__(self) -> bool:  # type: ignore[override]  # absent is false, not an error
         return False
+
+    def __getitem__(self, key: Any) -> _Missing:  # type: ignore[override]
+        """Return itself: of a list that is not there, the list is what is missing."""
+        return self
 
     @property
     def _mark(self) -> str:

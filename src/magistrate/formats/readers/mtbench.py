@@ -19,7 +19,7 @@ from magistrate.formats.readers.dialogue import (
 )
 from magistrate.formats.readers.fields import Fields, RowReader
 from magistrate.formats.readers.values import plain_id, show, usable
-from magistrate.records import Judgment, Preference, Sample
+from magistrate.records import Judgment, Preference, Sample, reference_of_turns
 
 _WINNERS: dict[str, Preference | None] = {
     "model_1": "first",
@@ -70,7 +70,7 @@ def _reference(given: object, turns: int) -> str | None:
     texts = [t for t in given if isinstance(t, str)] if isinstance(given, list) else []
     if len(texts) < 2 or turns < 2:
         return texts[0] if texts else None
-    return "\n\n".join(f"Turn {i}: {text}" for i, text in enumerate(texts, start=1))
+    return reference_of_turns(texts)
 
 
 def _single(f: Fields) -> Item:

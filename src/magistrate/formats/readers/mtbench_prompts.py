@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from magistrate.formats.readers.dialogue import alternate
-from magistrate.records import Answer, Turn
+from magistrate.records import Answer, Turn, reference_of_turns
 
 _REFERENCE = r"(?:\[The Start of Reference Answer\]\n(.*?)\n\[The End of Reference Answer\]\n\n)?"
 _SINGLE = re.compile(
@@ -108,7 +108,7 @@ def _two_turn_reference(prompt: str) -> str | None:
         prompt, "<|The Start of Reference Answer|>", "<|The End of Reference Answer|>",
         "### Reference answer:",
     )  # fmt: skip
-    return f"Turn 1: {talk[1]}\n\nTurn 2: {talk[3]}" if talk else None
+    return reference_of_turns((talk[1], talk[3])) if talk else None
 
 
 def _four_turns(prompt: str, start: str, end: str, speaker: str) -> Talk | None:

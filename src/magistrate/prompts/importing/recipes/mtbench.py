@@ -32,6 +32,12 @@ def _turns(dialogue: str, *places: str) -> dict[str, Expression]:
     }
 
 
+_REFERENCES = {
+    "ref_answer_1": Expression("references[0]"),
+    "ref_answer_2": Expression("references[1]"),
+}
+"""A known good answer for each turn."""
+
 _PAIR = Recipe(
     family="mt-bench-pair",
     description="MT-bench's pair: reasons, then [[A]], [[B]] or [[C]] for a tie.",
@@ -85,6 +91,17 @@ RECIPES = (
             **_turns("dialogue_2", "", "answer_b_1", "", "answer_b_2"),
         },
     ),
+    replace(
+        _PAIR,
+        family="mt-bench-pair-two-turns-reference",
+        description="MT-bench's pair of two turns against a reference for each turn.",
+        prompt="pair-math-v1-multi-turn",
+        fill={
+            **_turns("dialogue_1", "question_1", "answer_a_1", "question_2", "answer_a_2"),
+            **_turns("dialogue_2", "", "answer_b_1", "", "answer_b_2"),
+            **_REFERENCES,
+        },
+    ),
     _SINGLE,
     replace(
         _SINGLE,
@@ -98,5 +115,15 @@ RECIPES = (
         description="MT-bench's single answer of two turns: reasons, then a rating.",
         prompt="single-v1-multi-turn",
         fill=_turns("dialogue", "question_1", "answer_1", "question_2", "answer_2"),
+    ),
+    replace(
+        _SINGLE,
+        family="mt-bench-single-two-turns-reference",
+        description="MT-bench's single answer of two turns against a reference for each turn.",
+        prompt="single-math-v1-multi-turn",
+        fill={
+            **_turns("dialogue", "question_1", "answer_1", "question_2", "answer_2"),
+            **_REFERENCES,
+        },
     ),
 )
