@@ -9,7 +9,7 @@ where they have nothing else, by their place in the file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
@@ -171,18 +171,20 @@ class Joiner:
         self._unmatched: Counter[str] = Counter()
         self._used: set[int] = set()
 
-    def label(self, sample: Sample | None, ident: str, answers: int) -> Sample:
+    def label(
+        self, sample: Sample | None, ident: str, answers: int, models: Sequence[str] = ()
+    ) -> Sample:
         """Return a sample with its labels; without labels when none are found."""
         found = self._labels.find(sample, ident)
         if isinstance(found, Found) and len(found.sample.answers) != answers:
             found = "the label is of another number of answers"
         if not isinstance(found, Found):
             self._unmatched[found] += 1
-            judged = sample or stand_in(ident, answers)
+            judged = sample or stand_in(ident, answers, models=models)
             return judged.model_copy(update={"gold": ()})
         self._matched[found.how] += 1
         self._used.add(found.place)
-        return _with_label(sample, ident, found.sample)
+        return _with_label(sample, ident, found.sample, models)
 
     def result(self) -> LabelJoin:
         """Return how many were found, and how."""
@@ -195,12 +197,14 @@ class Joiner:
         )
 
 
-def _with_label(sample: Sample | None, ident: str, labelled: Sample) -> Sample:
+def _with_label(
+    sample: Sample | None, ident: str, labelled: Sample, models: Sequence[str]
+) -> Sample:
     """Return the judged sample with the labels, and what the labels' file says besides."""
     if sample is None:
         if labelled.question_text:
             return labelled
-        return stand_in(ident, len(labelled.answers), labelled.gold)
+        return stand_in(ident, len(labelled.answers), labelled.gold, models)
     answers = tuple(
         own if own.model else own.model_copy(update={"model": other.model})
         for own, other in zip(sample.answers, labelled.answers, strict=True)
@@ -225,15 +229,17 @@ def flipped(sample: Sample) -> Sample:
     )
 
 
-def stand_in(ident: str, answers: int, gold: tuple[Gold, ...] = ()) -> Sample:
+def stand_in(
+    ident: str, answers: int, gold: tuple[Gold, ...] = (), models: Sequence[str] = ()
+) -> Sample:
     """Return a sample without text, for a judgment whose sample is not at hand.
 
     Its id stands in ``source_id``, and tells the questions apart.
     """
-    models = models_of(ident) if answers == 2 else None
+    names = models or (None,) * answers
     return Sample(
         question=question_of(ident),
-        answers=tuple(Answer(text="", model=models[k] if models else None) for k in range(answers)),
+        answers=tuple(Answer(text="", model=name) for name in names),
         gold=gold,
         source_id=ident,
     )
@@ -242,12 +248,6 @@ def stand_in(ident: str, answers: int, gold: tuple[Gold, ...] = ()) -> Sample:
 def question_of(ident: str) -> str:
     """Return the part of an id such as ``81:model-a:model-b:1`` that names the question."""
     return ident if ident.startswith(ROW_ID) else ident.split(":", 1)[0]
-
-
-def models_of(ident: str) -> tuple[str, str] | None:
-    """Return the two models that MT-bench's id of a pair names (``question:a:b:turn``)."""
-    parts = ident.split(":")
-    return (parts[1], parts[2]) if len(parts) == 4 and parts[3].isdigit() else None
 
 
 def gold_of(judgment: Judgment) -> Gold | None:

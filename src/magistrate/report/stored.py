@@ -81,10 +81,11 @@ class Stored:
                 continue
             row += 1
             answers = len(judgments[0].order)
+            models = _models_of(group.ident, answers, self.format)
             if joiner:
-                sample = joiner.label(group.sample, group.ident, answers)
+                sample = joiner.label(group.sample, group.ident, answers, models)
             else:
-                sample = group.sample or stand_in(group.ident, answers)
+                sample = group.sample or stand_in(group.ident, answers, models=models)
             yield sample, judgments, merge_judgments(row, sample, judgments)
 
     def _others(self, path: str, questions: AnyPath | None, name: str | None) -> list[str]:
@@ -163,6 +164,16 @@ class Stored:
             shown = ", ".join(list(names)[:10])
             raise InputError(f"{given} holds {len(names)} judges; choose one with --judge: {shown}")
         return next(iter(names))
+
+
+def _models_of(ident: str, answers: int, format: str) -> tuple[str, ...]:  # noqa: A002
+    """Return the models that MT-bench's ids name (``question:model:...:turn``), where they do."""
+    if not format.startswith("mt-bench"):
+        return ()
+    parts = ident.split(":")[1:]
+    if len(parts) == answers + 1 and parts[-1].isdigit():
+        parts.pop()
+    return tuple(parts) if len(parts) == answers and all(parts) else ()
 
 
 def _judge_of(judgment: Judgment, format: str) -> str:  # noqa: A002
