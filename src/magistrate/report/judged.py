@@ -11,6 +11,7 @@ the labels in the same file, in the run, or in a file of their own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
@@ -77,6 +78,7 @@ def read_judged(
     labels_as_judge: bool = False,
     keep_samples: bool = False,
     question_types: bool = False,
+    visit: Callable[[Reading], object] | None = None,
 ) -> Judged:
     """Read what a judge said, and the labels, as columns.
 
@@ -92,6 +94,8 @@ def read_judged(
             without judgments (human votes, say).
         keep_samples: Keep samples and judgments in :attr:`Judged.samples`.
         question_types: Fill :attr:`Judged.question_types`.
+        visit: Called with every sample, its judgments and decision while they are read, for who
+            needs more than columns and would not keep all texts.
 
     Raises:
         InputError: A file cannot be read, holds no judgments, or those of several judges.
@@ -102,9 +106,9 @@ def read_judged(
     known = Labels(labels) if labels is not None else None
     run = _run_of(paths)
     if run is not None:
-        return _of_run(run, known, _Columns(keep_samples, question_types))
+        return _of_run(run, known, _Columns(keep_samples, question_types, visit))
     source = Stored([fspath(path) for path in paths], questions, format, judge, labels_as_judge)
-    columns = _Columns(keep_samples, question_types)
+    columns = _Columns(keep_samples, question_types, visit)
     joined = Joiner(known) if known else None
     for row, (sample, judgments, decision) in enumerate(source.readings(joined)):
         columns.add(row, sample, judgments, decision)
@@ -158,7 +162,13 @@ def _of_run(run: Run, labels: Labels | None, columns: _Columns) -> Judged:
 class _Columns:
     """Collects all three kinds of columns."""
 
-    def __init__(self, keep_samples: bool, question_types: bool) -> None:
+    def __init__(
+        self,
+        keep_samples: bool,
+        question_types: bool,
+        visit: Callable[[Reading], object] | None = None,
+    ) -> None:
+        self._visit = visit
         self._pairs = PairCollector()
         self._singles = SingleCollector()
         self._ranked = RankedCollector()
@@ -179,6 +189,8 @@ class _Columns:
         elif answers > 2 or (decision is not None and decision.ranking is not None):
             self._ranked.add(row, sample, decision)
         self._texts = self._texts or any(answer.text for answer in sample.answers)
+        if self._visit is not None:
+            self._visit((sample, judgments, decision))
         if self._kept is not None:
             self._kept.append((sample, judgments, decision))
 
