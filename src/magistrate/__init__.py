@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from magistrate.report.html.write import write_report as write_report
     from magistrate.report.summary import RunSummary as RunSummary
     from magistrate.report.summary import evaluate as evaluate
-    from magistrate.store.asking import FollowUp as FollowUp
     from magistrate.store.asking import ask as ask
     from magistrate.store.batch import collect_batch as collect_batch
     from magistrate.store.batch import emit_batch as emit_batch
+    from magistrate.store.conversations import FollowUp as FollowUp
     from magistrate.store.dry import DryRun as DryRun
     from magistrate.store.dry import dry_run as dry_run
     from magistrate.store.interrupt import RunInterrupted as RunInterrupted
@@ -58,7 +58,7 @@ _HOME = {
     "Answer": "magistrate.records",
     "Decision": "magistrate.records",
     "DryRun": "magistrate.store.dry",
-    "FollowUp": "magistrate.store.asking",
+    "FollowUp": "magistrate.store.conversations",
     "Gold": "magistrate.records",
     "Judge": "magistrate.judging.judge",
     "JudgeSpec": "magistrate.records",

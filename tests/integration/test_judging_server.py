@@ -125,7 +125,7 @@ def test_a_prompt_that_the_server_finds_too_long_is_truncated(tmp_path: Path) ->
 def test_the_judge_behind_a_server_is_asked_why(server: FaultServer, tmp_path: Path) -> None:
     run = mg.judge(samples(1), name(server), tmp_path / "run", engine_options=OPTIONS)
     asked = len(server.asked)
-    (reply,) = mg.ask(run, 0, "Why is the first better?")
+    (reply,) = mg.ask(run, 1, "Why is the first better?")
     assert reply.cost == pytest.approx(0.11)
     messages = server.asked[asked].body["messages"]
     assert [message["role"] for message in messages][-3:] == ["user", "assistant", "user"]

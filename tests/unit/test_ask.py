@@ -6,17 +6,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from judging_help import PairFamily, WordEngine, pair, say, word_judge, words
 
 import magistrate as mg
-from magistrate.errors import EngineError, InputError, RunMismatchError
+from magistrate.errors import CostLimitError, EngineError, InputError, RunMismatchError
 from magistrate.judging.followup import with_reply
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.messages import Completion, Message, Part, Request
+from magistrate.prompts.catalog import load_family
 from magistrate.records import Answer, Sample
 from magistrate.store.asking import ask, find_sample
+from magistrate.store.conversations import Asked, asked_of
 
 SAMPLES = [
     pair("zero").model_copy(update={"source_id": "seven"}),
@@ -74,10 +77,10 @@ def test_the_other_order_can_be_asked_about(talk: tuple[mg.Run, Judge, WordEngin
 def test_conversations_are_kept_in_the_run(talk: tuple[mg.Run, Judge, WordEngine]) -> None:
     run, judge, _ = talk
     ask(run, "seven", "why?", "sure?", judge=judge)
-    ask(run.path, "row:1", "why \ud800?", judge=judge)
+    ask(run.path, "row:2", "why \ud800?", judge=judge)
     lines = (run.path / "conversations.jsonl").read_bytes().splitlines()
     kept = [json.loads(line) for line in lines]
-    assert [(line["row"], line["turn"]) for line in kept] == [(0, 0), (0, 1), (1, 0)]
+    assert [(line["row"], line["turn"]) for line in kept] == [(1, 0), (1, 1), (2, 0)]
     assert kept[0]["question"] == "why?"
     assert kept[0]["reply"] == "reply 3"
     assert kept[0]["usage"]["requests"] == 1
@@ -88,26 +91,26 @@ def test_conversations_are_kept_in_the_run(talk: tuple[mg.Run, Judge, WordEngine
 
 @pytest.mark.parametrize(
     ("name", "row"),
-    [("seven", 0), ("0", 1), (0, 0), ("row:0", 0), ("3", 3), (4, 4), ("seve", 0)],
+    [("seven", 1), ("0", 2), (1, 1), ("row:1", 1), ("3", 3), (5, 5), ("seve", 1)],
 )
 def test_samples_are_found_by_id_row_and_prefix(
     talk: tuple[mg.Run, Judge, WordEngine], name: str | int, row: int
 ) -> None:
-    assert find_sample(talk[0], name) == (row, SAMPLES[row])
+    assert find_sample(talk[0], name) == (row, SAMPLES[row - 1])
 
 
 def test_content_ids_and_their_beginnings_name_samples(
     talk: tuple[mg.Run, Judge, WordEngine],
 ) -> None:
     for name in (SAMPLES[4].id, SAMPLES[4].id[:8], SAMPLES[4].text_id[:8]):
-        assert find_sample(talk[0], name)[0] == 4
+        assert find_sample(talk[0], name)[0] == 5
 
 
 @pytest.mark.parametrize(
     ("name", "words_"),
     [
-        ("twice", "'twice' is 2 samples .*: row:2, row:3"),
-        ("nowhere", "no sample 'nowhere' .* row from 0 to 4"),
+        ("twice", "'twice' is 2 samples .*: row:3, row:4"),
+        ("nowhere", "no sample 'nowhere' .* row from 1 to 5"),
         ("row:9", "no sample 'row:9'"),
         (9, "no sample '9'"),
         ("sev", "no sample 'sev'"),
@@ -123,30 +126,30 @@ def test_what_names_no_sample_or_several_is_said(
 def test_a_judge_that_only_scores_cannot_be_asked(tmp_path: Path) -> None:
     run = mg.judge(SAMPLES[:1], "mini", tmp_path / "run")
     with pytest.raises(EngineError, match="has a scoring head: it writes no text"):
-        ask(run, 0, "why?", answer=1)
+        ask(run, 1, "why?", answer=1)
 
 
 def test_the_judge_must_be_the_one_of_the_run(talk: tuple[mg.Run, Judge, WordEngine]) -> None:
     with pytest.raises(RunMismatchError, match=r"not the one of .* any more:\n  judge.engine"):
-        ask(talk[0], 0, "why?", judge="scripted:longer")
+        ask(talk[0], 1, "why?", judge="scripted:longer")
 
 
 def test_a_run_knows_how_to_load_its_judge(tmp_path: Path) -> None:
     run = mg.judge(SAMPLES[:1], "scripted:longer", tmp_path / "run", mode="score")
-    (reply,) = ask(run, 0, "why?")
+    (reply,) = ask(run, 1, "why?")
     assert reply.reply.startswith("8 5")
 
 
 def test_what_has_no_reply_cannot_be_asked_about(tmp_path: Path) -> None:
     run = mg.judge(SAMPLES[:1], "scripted:fail", tmp_path / "run")
     with pytest.raises(InputError, match="no reply to ask about: the scripted engine"):
-        ask(run, 0, "why?")
+        ask(run, 1, "why?")
     with pytest.raises(InputError, match="no such reading"):
-        ask(run, 0, "why?", repeat=1)
+        ask(run, 1, "why?", repeat=1)
     with pytest.raises(InputError, match="leave out --answer"):
-        ask(run, 0, "why?", answer=1)
+        ask(run, 1, "why?", answer=1)
     with pytest.raises(InputError, match="no question"):
-        ask(run, 0)
+        ask(run, 1)
 
 
 def test_where_nothing_was_written_the_likeliest_verdict_stands_for_the_reply(
@@ -159,7 +162,7 @@ def test_where_nothing_was_written_the_likeliest_verdict_stands_for_the_reply(
 
     judge, engine = word_judge(reply, mode="score", exact_choices=True)
     run = run_with(judge, tmp_path / "run")
-    (answer,) = ask(run, 0, "why?", judge=judge)
+    (answer,) = ask(run, 1, "why?", judge=judge)
     assert answer.reply == "because"
     assert texts(engine.seen[-1])[1] == ("assistant", "1 2")
 
@@ -186,10 +189,10 @@ def test_an_answer_read_alone_is_asked_about_alone(tmp_path: Path) -> None:
     judge = make_judge("alone", AloneFamily(), engine)  # type: ignore[arg-type]
     run = run_with(judge, tmp_path / "run")
     with pytest.raises(InputError, match="say which with --answer 1 to 2"):
-        ask(run, 0, "why?", judge=judge)
+        ask(run, 1, "why?", judge=judge)
     with pytest.raises(InputError, match="no answer 3"):
-        ask(run, 0, "why?", judge=judge, answer=3)
-    (reply,) = ask(run, 0, "why?", judge=judge, answer=2)
+        ask(run, 1, "why?", judge=judge, answer=3)
+    (reply,) = ask(run, 1, "why?", judge=judge, answer=2)
     assert reply.answer == 1
     ((role, text),) = texts(engine.seen[-1])
     assert role == "text"
@@ -207,7 +210,70 @@ def test_a_long_conversation_cuts_answers_and_at_last_says_so(tmp_path: Path) ->
     judge, engine = word_judge(talking, context_tokens=600)
     sample = Sample(question="q", answers=(Answer(text=words(700)), Answer(text=words(9, "s"))))
     run = mg.judge([sample], judge, tmp_path / "run", cache=False)
-    ask(run, 0, words(150), judge=judge)
+    ask(run, 1, words(150), judge=judge)
     assert engine.seen[-1].messages[-1].text == words(150)
     with pytest.raises(EngineError, match="the conversation is too long"):
-        ask(run, 0, words(300), words(300), judge=judge)
+        ask(run, 1, words(300), words(300), judge=judge)
+
+
+def priced(reply: Any = talking, **values: Any) -> tuple[Judge, WordEngine]:
+    """A judge whose every request costs a dollar."""
+
+    def costs(request: Request) -> Completion:
+        return replace(reply(request), cost=1.0)
+
+    return word_judge(costs, price=(0.0, 1e6 / 600), **values)
+
+
+def test_what_questions_cost_is_recorded_and_counts_under_the_limit(tmp_path: Path) -> None:
+    judge, engine = priced()
+    run = mg.judge(SAMPLES[:1], judge, tmp_path / "run", cache=False, max_cost=20)
+    assert run.manifest.cost == 2
+    ask(run, "seven", "why?", "sure?", judge=judge)
+    assert asked_of(run.folder.conversations) == Asked(questions=2, cost=2.0)
+    engine.seen.clear()
+    with pytest.raises(CostLimitError, match=r"asking stops for the cost limit of \$4.5: \$4.0000"):
+        ask(run, "seven", "why?", judge=judge, max_cost=4.5)
+    assert not engine.seen, "nothing was asked"
+    assert ask(run, "seven", "why?", judge=judge, max_cost=5)[0].cost == 1.0
+    with pytest.raises(CostLimitError, match=r"judging stops .* \$5.0000 are spent"):
+        mg.judge(SAMPLES[:2], judge, run.path, cache=False, max_cost=5)
+    again = mg.judge(SAMPLES[:2], judge, run.path, cache=False, max_cost=7)
+    assert again.manifest.cost == 4, "questions are not part of what the judgments cost"
+
+
+def test_the_limit_of_the_run_holds_for_questions(tmp_path: Path) -> None:
+    judge, _ = priced()
+    run = mg.judge(SAMPLES[:1], judge, tmp_path / "run", cache=False, max_cost=3)
+    with pytest.raises(CostLimitError):
+        ask(run, "seven", "why?", "sure?", judge=judge)
+    assert asked_of(run.folder.conversations).questions == 1, "the first reply is kept"
+
+
+def test_a_limit_needs_a_price(tmp_path: Path) -> None:
+    judge, engine = word_judge(talking, price_unknown=True)
+    run = run_with(judge, tmp_path / "run")
+    engine.seen.clear()
+    with pytest.raises(EngineError, match="the price of 'w' is not known"):
+        ask(run, "seven", "why?", judge=judge, max_cost=1)
+    assert not engine.seen
+
+
+def test_a_reply_that_is_asked_for_anew_is_paid_with_the_first_question(tmp_path: Path) -> None:
+    def single(request: Request) -> Completion:
+        return replace(say("8\nGood." if len(request.messages) < 3 else "Yes.")(request), cost=1.0)
+
+    engine = WordEngine(single, {"price": (0.0, 1.0)})
+    judge = make_judge("w", load_family("single"), engine)
+    run = run_with(judge, tmp_path / "run")
+    first, second = ask(run, "seven", "why?", "sure?", answer=1, judge=judge)
+    assert (first.cost, second.cost) == (2.0, 1.0)
+    assert first.usage.requests == 2
+
+
+def test_a_scoring_head_is_refused_before_anything_else(tmp_path: Path) -> None:
+    run = mg.judge(SAMPLES[:1], "mini", tmp_path / "run")
+    with pytest.raises(EngineError, match="has a scoring head"):
+        ask(run, "no such sample", "why?")
+    with pytest.raises(EngineError, match="has a scoring head"):
+        ask(run, 1, "why?", answer=7)

@@ -19,6 +19,7 @@ RUN = {
     "bad", "notices",
     "decisions", "pending", "not_ok", "judgments", "failures", "truncated", "models",
     "consistency", "flips", "agreement", "seconds", "samples_per_second", "usage", "cost",
+    "asked",
 }  # fmt: skip
 KEYS: dict[tuple[str, ...], set[str]] = {
     ("judge", "examples/broken.jsonl", "--judge", "scripted:longer", "--out", "runs/a"): RUN
@@ -29,7 +30,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "reply_tokens", "price_unknown", "cost", "seconds", "bad", "bad_rows", "notices",
         "demonstrations",
     },
-    ("ask", "runs/a", "0", "Why?"): {"run", "replies"},
+    ("ask", "runs/a", "1", "Why?"): {"run", "replies"},
     ("cache", "show"): {"file", "answers", "bytes", "limit"},
     ("cache", "clear"): {"file", "answers", "bytes"},
     ("runs", "show", "runs/a"): RUN,

@@ -111,14 +111,14 @@ def test_a_damaged_cache_can_be_shown_as_such_and_cleared(call: Any, tmp_path: P
 
 def test_the_judge_is_asked_and_answers(call: Any) -> None:
     call(*JUDGE)
-    outcome = call("ask", "runs/a", "0", "Why?", "Sure?")
+    outcome = call("ask", "runs/a", "1", "Why?", "Sure?")
     assert outcome.code == 0
     assert outcome.out.startswith("> Why?\n8 5\n")
     assert "> Sure?\n" in outcome.out
-    view = call("ask", "runs/a", "0", "Why?", "--reversed", "--json").json
+    view = call("ask", "runs/a", "1", "Why?", "--reversed", "--json").json
     assert view["replies"][0]["order"] == [1, 0]
     assert call("ask", "runs/a", "no-such-id", "Why?").code == 2
-    assert call("ask", "runs/none", "0", "Why?").code == 4
+    assert call("ask", "runs/none", "1", "Why?").code == 4
 
 
 def test_repeats_show_the_flip_rate(call: Any) -> None:

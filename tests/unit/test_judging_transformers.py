@@ -98,5 +98,5 @@ def test_a_long_prompt_is_cut_here_and_not_by_the_engine_again() -> None:
 def test_the_judge_is_asked_after_exact_scores(tmp_path: Path) -> None:
     judge = tiny_judge()
     run = mg.judge(samples(1), judge, tmp_path / "run", cache=False)
-    (reply,) = mg.ask(run, 0, "Why?", judge=judge)
+    (reply,) = mg.ask(run, 1, "Why?", judge=judge)
     assert reply.usage.completion_tokens > 0

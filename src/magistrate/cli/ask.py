@@ -13,7 +13,7 @@ from magistrate.cli.terminal import Terminal
 
 EXAMPLES = example(
     "magistrate judge examples/pairs.jsonl --judge scripted:longer --out runs/asked",
-    'magistrate ask runs/asked 0 "Why is the first answer better?" "Are you sure?"',
+    'magistrate ask runs/asked 1 "Why is the first answer better?" "Are you sure?"',
 )
 
 
@@ -23,7 +23,7 @@ def ask(
         str,
         typer.Argument(
             metavar="SAMPLE",
-            help="A sample's id in the input file, its row from 0 (`row:3` where ids are numbers "
+            help="A sample's id in the input file, its row from 1 (`row:3` where ids are numbers "
             "too), or the beginning of its id or content id.",
             show_default=False,
         ),
@@ -64,6 +64,16 @@ def ask(
         ),
     ] = None,
     settings: SetOption = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DOLLARS",
+            min=0,
+            help="Stop before the run costs more than this, judgments and all questions together; "
+            "without it, the limit that the run was judged with.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask the judge of a run about one of its judgments.
@@ -83,6 +93,7 @@ def ask(
         answer=answer,
         judge=judge_name,
         engine_options=read_engine_options(settings) if settings else None,
+        max_cost=max_cost,
     )
     for follow_up in follow_ups:
         if len(questions) > 1:

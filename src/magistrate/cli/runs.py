@@ -94,6 +94,8 @@ def show_run(
     """Show the result of a run again, finished or not."""
     from magistrate.report.summary import evaluate
     from magistrate.report.table import summary_table
+    from magistrate.report.text import counted, dollars
+    from magistrate.store.conversations import asked_of
     from magistrate.store.run import open_run
     from magistrate.store.seal import changed_since
 
@@ -105,6 +107,11 @@ def show_run(
     terminal.bad_rows(run.bad_rows(), summary.bad_rows, run.folder.bad_rows)
     terminal.table(summary_table(summary))
     terminal.json(run_json(run, summary))
+    asked = asked_of(run.folder.conversations)
+    if asked.questions:
+        terminal.note(
+            f"{counted(asked.questions, 'question')} to the judge cost {dollars(asked.cost)} more"
+        )
     if summary.pending:
         terminal.note(
             f"{summary.pending:,} of {summary.samples:,} samples are not judged yet; "
@@ -165,9 +172,11 @@ def verify(
 def run_json(run: Run, summary: RunSummary) -> dict[str, Any]:
     """Return the result of a run with its bad rows and notices."""
     from magistrate.report.json_view import summary_json
+    from magistrate.store.conversations import asked_of
 
     return {
         **summary_json(summary),
+        "asked": asked_of(run.folder.conversations).model_dump(mode="json"),
         "bad": [row.model_dump(mode="json") for row in islice(run.bad_rows(), ROWS_IN_JSON)],
         "notices": [notice.model_dump(mode="json") for notice in run.notices()],
     }

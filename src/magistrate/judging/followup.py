@@ -9,6 +9,7 @@ from magistrate.errors import EngineError
 from magistrate.judging.asking import Asker
 from magistrate.judging.judge import Judge
 from magistrate.judging.plan import Reading
+from magistrate.judging.spending import Spending
 from magistrate.judging.window import TooLongError, Window
 from magistrate.messages import Choices, Completion, Message, Part, Request, Sampling
 from magistrate.records import Judgment
@@ -32,7 +33,13 @@ class Conversation:
     """A judge's prompt for one reading, its reply, and the questions since."""
 
     def __init__(
-        self, judge: Judge, reading: Reading, judgment: Judgment, *, part: int = 0
+        self,
+        judge: Judge,
+        reading: Reading,
+        judgment: Judgment,
+        *,
+        part: int = 0,
+        spending: Spending | None = None,
     ) -> None:
         """Lay out the judge's prompt and its reply.
 
@@ -45,9 +52,11 @@ class Conversation:
             reading: What it read.
             judgment: What came of it.
             part: Which prompt of the reading, where each answer is read alone.
+            spending: What was spent on the run, and its limit.
 
         Raises:
             EngineError: The judge writes no text, or the engine failed.
+            CostLimitError: Its reply is needed anew and could pass the limit.
         """
         info = judge.engine.info
         if info.scores:
@@ -56,7 +65,11 @@ class Conversation:
                 f"asked; only judges that write can"
             )
         self._engine = judge.engine
-        asked = Asker(judge).ask(reading)
+        self._spending = spending or Spending()
+        self._unbilled: Completion | None = None
+        asker = Asker(judge)
+        self._window = asker.window
+        asked = asker.ask(reading)
         if isinstance(asked, Judgment):
             raise EngineError(f"the judge cannot be asked about this reading: {asked.error}")
         request = asked.requests[part]
@@ -76,6 +89,7 @@ class Conversation:
 
         Raises:
             EngineError: The engine failed, or all that is there does not fit into its window.
+            CostLimitError: The question could pass the limit.
         """
         messages = self._with_question(question)
         try:
@@ -92,6 +106,14 @@ class Conversation:
             f"ask/{len(self.turns)}", fitted.messages, replace(self._sampling, stop=stop)
         )
         completion = self._complete(request)
+        if self._unbilled is not None:
+            first, self._unbilled = self._unbilled, None
+            completion = replace(
+                completion,
+                usage=completion.usage + first.usage,
+                cost=completion.cost + first.cost,
+                seconds=completion.seconds + first.seconds,
+            )
         self.turns.append(Turn(question, completion))
         self._messages = with_reply(messages, completion.text)
         return completion
@@ -104,13 +126,15 @@ class Conversation:
         return (*self._messages, Message("user", (Part(question, "follow_up"),)))
 
     def _reply_anew(self, request: Request) -> str:
-        completion = self._complete(request)
+        completion = self._unbilled = self._complete(request)
         if request.choices is not None:
             return likeliest(request.choices, completion.choices)
         return completion.text
 
     def _complete(self, request: Request) -> Completion:
+        self._spending.affordable([request], self._engine, self._window)
         completions = list(self._engine.complete([request]))
+        self._spending.add(sum(completion.cost for completion in completions))
         if not completions:
             raise EngineError("the engine returned no completion for this request")
         if completions[0].error is not None:

@@ -32,7 +32,7 @@ class ShownPrompt(Record):
     """A prompt as the judge would get it."""
 
     row: int
-    """Place of the sample in the input, from 0."""
+    """Place of the sample in the input, from 1."""
     source_id: str | None
     order: tuple[int, ...]
     answer: int | None
@@ -127,9 +127,9 @@ class _Survey:
 
     def pass_over(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Yield each distinct sample, and count readings on the way."""
-        for row, sample in enumerate(samples):
+        for row, sample in enumerate(samples, 1):
             self._samples += 1
-            if row < SHOWN_SAMPLES:
+            if row <= SHOWN_SAMPLES:
                 self._show(row, sample)
             text = bytes.fromhex(sample.text_id)
             if text in self._texts:

@@ -22,6 +22,8 @@ class Spending:
     """US dollars, those of earlier processes on the same run included."""
     limit: float | None = None
     """None for no limit."""
+    doing: str = "judging"
+    """What it is spent on; for messages."""
 
     def add(self, cost: float) -> None:
         """Put a cost on the bill."""
@@ -60,7 +62,7 @@ class Spending:
 
     def _stop(self, why: str) -> CostLimitError:
         return CostLimitError(
-            f"judging stops for the cost limit of ${self.limit:,.4g}: ${self.spent:,.4f} are "
+            f"{self.doing} stops for the cost limit of ${self.limit:,.4g}: ${self.spent:,.4f} are "
             f"spent, {why}; give a higher --max-cost to go on"
         )
 

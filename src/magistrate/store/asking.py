@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from magistrate.errors import InputError, RunMismatchError
+from magistrate.errors import EngineError, InputError, RunMismatchError
 from magistrate.judging.followup import Conversation
 from magistrate.judging.judge import Judge
 from magistrate.judging.plan import Reading
-from magistrate.records import Judgment, Record, Sample, Usage
+from magistrate.judging.spending import Spending
+from magistrate.records import Judgment, Sample
 from magistrate.store.asked import loaded_judge
+from magistrate.store.conversations import FollowUp, append_follow_up, asked_of
 from magistrate.store.demonstrating import kept_demonstrations
-from magistrate.store.disk import writing
 from magistrate.store.index import JudgmentReader, read_index
-from magistrate.store.lines import to_line
 from magistrate.store.mismatch import judge_differences
 from magistrate.store.run import Run, open_run
 
@@ -27,29 +26,6 @@ SHORTEST_PREFIX = 4
 
 _ROW = "row:"
 _LISTED = 5
-
-
-class FollowUp(Record):
-    """A question to a judge about one of its judgments, and the reply."""
-
-    time: datetime
-    row: int
-    """Place of the sample in the run, from 0."""
-    sample_id: str
-    key: str
-    """Of the judgment that was asked about."""
-    order: tuple[int, ...]
-    answer: int | None = None
-    """The answer, from 0, that the judge had read alone; None where it read all together."""
-    turn: int
-    """From 0; the questions of one call build on each other."""
-    question: str
-    reply: str
-    finish_reason: str
-    usage: Usage
-    cost: float
-    """In US dollars."""
-    seconds: float
 
 
 def ask(
@@ -61,6 +37,7 @@ def ask(
     answer: int | None = None,
     judge: str | Path | Judge | None = None,
     engine_options: Mapping[str, str] | None = None,
+    max_cost: float | None = None,
 ) -> tuple[FollowUp, ...]:
     """Ask the judge of a run about a judgment, and return its reply to each question.
 
@@ -69,7 +46,7 @@ def ask(
 
     Args:
         run: A run, or its folder.
-        sample: Which sample: its id in the input file, its row from 0, or the beginning of either
+        sample: Which sample: its id in the input file, its row from 1, or the beginning of either
             its id or its content id; ``row:N`` where ids are numbers too.
         questions: Each builds on the ones before.
         reversed: Ask about the reading with the answers in reversed order.
@@ -77,16 +54,25 @@ def ask(
         answer: Which answer, from 1, where the judge reads each alone.
         judge: The judge, where the run's own name for it leads nowhere any more.
         engine_options: Settings of its engine; those of the run when None.
+        max_cost: US dollars that the run may cost, its judgments and all questions together; the
+            limit of the run when None.
 
     Raises:
         InputError: No such sample, or several; or the reading has no judgment.
-        EngineError: The judge writes no text, or its engine failed.
+        EngineError: The judge writes no text, its engine failed, or its price is not known and
+            there is a limit.
+        CostLimitError: The next question could pass the limit; replies before it are kept.
         RunMismatchError: The judge is not the one of the run any more.
         RunError: The folder is not a run, or cannot be written.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     if not questions:
         raise InputError("there is no question to ask")
+    if _mode(opened) is None:
+        raise EngineError(
+            f"judge '{opened.manifest.judge.name}' of {opened.path} has a scoring head: it writes "
+            f"no text and cannot be asked; only judges that write can"
+        )
     row, found = find_sample(opened, sample)
     reading = _reading(opened, found, is_reversed=reversed, repeat=repeat)
     part = _part(opened, reading, answer)
@@ -102,7 +88,8 @@ def ask(
                 f"judge '{loaded.spec.name}' is not the one of {opened.path} any more:\n  "
                 + "\n  ".join(differences)
             )
-        conversation = Conversation(loaded, reading, judgment, part=part)
+        spending = _spending(opened, loaded, max_cost)
+        conversation = Conversation(loaded, reading, judgment, part=part, spending=spending)
         follow_ups = []
         for turn, question in enumerate(questions):
             completion = conversation.ask(question)
@@ -121,13 +108,13 @@ def ask(
                 cost=completion.cost,
                 seconds=completion.seconds,
             )
-            _append(opened.folder.conversations, follow_up)
+            append_follow_up(opened.folder.conversations, follow_up)
             follow_ups.append(follow_up)
     return tuple(follow_ups)
 
 
 def find_sample(run: Run, name: str | int) -> tuple[int, Sample]:
-    """Return row and sample that a name means; see :func:`ask`.
+    """Return row, from 1, and sample that a name means; see :func:`ask`.
 
     Raises:
         InputError: None is meant, or several are.
@@ -137,7 +124,7 @@ def find_sample(run: Run, name: str | int) -> tuple[int, Sample]:
     by_row: list[tuple[int, Sample]] = []
     by_prefix: list[tuple[int, Sample]] = []
     row = text.removeprefix(_ROW) if isinstance(name, str) else text
-    for number, sample in enumerate(run.samples()):
+    for number, sample in enumerate(run.samples(), 1):
         if sample.source_id == text and isinstance(name, str):
             by_source.append((number, sample))
         if row.isdecimal() and number == int(row):
@@ -154,8 +141,8 @@ def find_sample(run: Run, name: str | int) -> tuple[int, Sample]:
             raise InputError(f"'{text}' is {len(matches)} samples of {run.path}: {rows}{more}")
     raise InputError(
         f"there is no sample '{text}' in {run.path}; give an id of the input file or a sample's "
-        f"content id, the first {SHORTEST_PREFIX} or more characters of one, or a row from 0 to "
-        f"{max(run.manifest.samples - 1, 0)}"
+        f"content id, the first {SHORTEST_PREFIX} or more characters of one, or a row from 1 to "
+        f"{run.manifest.samples}"
     )
 
 
@@ -198,16 +185,18 @@ def _judgment(run: Run, reading: Reading) -> Judgment:
     return judgment
 
 
+def _spending(run: Run, judge: Judge, max_cost: float | None) -> Spending:
+    """Return what the run took so far, and its limit."""
+    limit = run.manifest.settings.max_cost if max_cost is None else max_cost
+    if limit is not None and judge.engine.info.price_unknown:
+        raise EngineError(
+            f"a cost limit cannot be kept: the price of '{judge.engine.info.model}' is not known; "
+            f"give it as an engine option"
+        )
+    asked = asked_of(run.folder.conversations)
+    return Spending(run.manifest.cost + asked.cost, limit, doing="asking")
+
+
 def _mode(run: Run) -> Literal["reason", "score"] | None:
     mode = run.manifest.judge.settings.get("mode")
     return mode if mode in ("reason", "score") else None
-
-
-def _append(path: Path, follow_up: FollowUp) -> None:
-    """Add a line in one write, so that two processes cannot mix theirs."""
-    with writing(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            os.write(descriptor, to_line(follow_up))
-        finally:
-            os.close(descriptor)

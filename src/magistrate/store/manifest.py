@@ -193,7 +193,9 @@ def read_manifest(path: Path) -> RunManifest:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise RunDamagedError(f"{path}: {place}: {what_is_needed(first)}; {_HOW_TO_MEND}") from error
+        raise RunDamagedError(
+            f"{path}: {place}: {what_is_needed(first)}; {_HOW_TO_MEND}"
+        ) from error
 
 
 _HOW_TO_MEND = (

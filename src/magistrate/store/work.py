@@ -19,6 +19,7 @@ from magistrate.records import Sample
 from magistrate.store.asked import folder_path, loaded_judge, remarks, source_of
 from magistrate.store.begin import begin_or_resume
 from magistrate.store.claim import claimed_folder
+from magistrate.store.conversations import asked_of
 from magistrate.store.decisions import write_decisions
 from magistrate.store.demonstrating import Shown, Wanted, drawn_for, keep_demonstrations
 from magistrate.store.disk import write_atomically
@@ -131,6 +132,7 @@ class Work:
         self._interruption = interruption
         self._on_progress = on_progress
         self._on_notice = on_notice
+        self._asked = asked_of(folder.conversations)
         self._settled = journal.settled
         self._made = 0
         self._from_cache: Callable[[], int] = lambda: 0
@@ -140,8 +142,8 @@ class Work:
 
     @property
     def spent(self) -> float:
-        """US dollars that the run took so far."""
-        return self.journal.index.totals.cost
+        """US dollars that the run took so far, questions to its judge included."""
+        return self.journal.index.totals.cost + self._asked.cost
 
     def samples(self) -> Iterator[Sample]:
         """Yield the run's samples."""
