@@ -28,6 +28,7 @@ from magistrate.cli import (
     judge,
     judges,
     probe,
+    rank,
     runs,
 )
 from magistrate.cli import report as report_page
@@ -62,6 +63,7 @@ app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
+app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("report", epilog=report_page.EXAMPLES)(report_page.report)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.add_typer(runs.app, name="runs")

@@ -20,7 +20,7 @@ from magistrate.metrics.intervals import Rate, proportion
 from magistrate.metrics.multiplicity import HOLM, holm
 from magistrate.metrics.two_judges import JudgesCompared, compare_judges
 from magistrate.records import STATUSES, Record, Sample
-from magistrate.report.judged import Judged, judged_run, read_judged
+from magistrate.report.judged import Judged, Reading, read_judged
 from magistrate.store.run import Run
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.int64]
 
-Source = str | PathLike[str] | Run | Judged
+Source = str | PathLike[str] | Run
 Joined = Literal["id", "text", "source id"]
 
 SIGNIFICANT = 0.05
@@ -110,27 +110,19 @@ def compare(*sources: Source, labels: str | PathLike[str] | None = None) -> Comp
     """
     if len(sources) < 2:
         raise InputError("a comparison needs two judges; name two runs or files of judgments")
-    judged = [_read(source, labels) for source in sources]
+    keyed = [_Keyed(source, labels) for source in sources]
+    judged = [one.judged for one in keyed]
     names = _names(judged)
-    keyed = [_Keyed(one) for one in judged]
     found = [
         _compared(names[i], names[j], keyed[i], keyed[j])
         for i, j in combinations(range(len(judged)), 2)
     ]
     return Comparison(
-        judges=tuple(_judge(name, one) for name, one in zip(names, judged, strict=True)),
+        judges=tuple(_judge(name, one) for name, one in zip(names, keyed, strict=True)),
         pairs=_corrected(found),
         labels=None if labels is None else str(labels),
         correction=HOLM if len(found) > 1 else "none (one comparison)",
     )
-
-
-def _read(source: Source, labels: str | PathLike[str] | None) -> Judged:
-    if isinstance(source, Judged):
-        return source
-    if isinstance(source, Run):
-        return judged_run(source, labels=labels, keep_samples=True)
-    return read_judged(source, labels=labels, keep_samples=True)
 
 
 def _names(judged: Iterable[Judged]) -> list[str]:
@@ -141,8 +133,8 @@ def _names(judged: Iterable[Judged]) -> list[str]:
     ]
 
 
-def _judge(name: str, judged: Judged) -> ComparedJudge:
-    pairs = judged.pairs
+def _judge(name: str, keyed: _Keyed) -> ComparedJudge:
+    judged, pairs = keyed.judged, keyed.pairs
     decided = int((pairs.status != PENDING).sum())
     return ComparedJudge(
         name=name,
@@ -151,22 +143,35 @@ def _judge(name: str, judged: Judged) -> ComparedJudge:
         labelled=int((pairs.gold != NOTHING).sum()),
         pending=len(pairs) - decided,
         not_ok=proportion(decided - int((pairs.status == STATUSES.index("ok")).sum()), decided),
-        others=len(judged.samples) - len(pairs),
+        others=keyed.others,
     )
 
 
 class _Keyed:
     """The pairs of a judge under each name by which they can be found again."""
 
-    def __init__(self, judged: Judged) -> None:
-        self.judged = judged
-        self.pairs = judged.pairs
-        samples = [judged.samples[row][0] for row in judged.pairs.row.tolist()]
+    def __init__(self, source: Source, labels: str | PathLike[str] | None) -> None:
+        self.others = 0
+        self._ids: list[str | None] = []
+        self._texts: list[str | None] = []
+        self._source_ids: list[str | None] = []
+        path = source.path if isinstance(source, Run) else source
+        self.judged: Judged = read_judged(path, labels=labels, visit=self._look_at)
+        self.pairs = self.judged.pairs
         self.keys: dict[Joined, dict[Any, int]] = {
-            "id": _numbered(sample.id for sample in samples),
-            "text": _numbered(map(_text_key, samples)),
-            "source id": _numbered(sample.source_id for sample in samples),
+            "id": _numbered(self._ids),
+            "text": _numbered(self._texts),
+            "source id": _numbered(self._source_ids),
         }
+
+    def _look_at(self, reading: Reading) -> None:
+        sample = reading[0]
+        if len(sample.answers) != 2:
+            self.others += 1
+            return
+        self._ids.append(sample.id)
+        self._texts.append(_text_key(sample))
+        self._source_ids.append(sample.source_id)
 
 
 def _text_key(sample: Sample) -> str | None:
@@ -250,7 +255,7 @@ def _nothing_in_common(first: str, second: str, one: _Keyed, other: _Keyed) -> s
     if not len(one.pairs) or not len(other.pairs):
         empty = one if not len(one.pairs) else other
         return (
-            f"{empty.judged.source} holds no pairs ({len(empty.judged.samples):,} samples of other "
+            f"{empty.judged.source} holds no pairs ({empty.others:,} samples of other "
             f"kinds); only judges of pairs are compared"
         )
     inputs = [", ".join(keyed.judged.inputs) or keyed.judged.source for keyed in (one, other)]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _BITS = (1 << 64) - 1
+_UNKNOWN = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,20 @@ class Battles:
             question=self.question[chosen],
             category_code=self.category_code[chosen],
             style=None if self.style is None else self.style[chosen],
+        )
+
+    def with_models_that_met(self) -> Battles:
+        """Return the same battles without the models that are in none."""
+        import numpy as np
+
+        kept = np.unique(np.concatenate([self.first, self.second]))
+        place = np.zeros(len(self.models), dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        return replace(
+            self,
+            models=tuple(self.models[k] for k in kept),
+            first=place[self.first],
+            second=place[self.second],
         )
 
 
@@ -163,23 +178,41 @@ class BattleCollector:
             ]
             self._codes.extend((*places, outcome, category))
             self._question.append(question)
-            self._same.append(_same_answers(question, one, other, len(self._question)))
+            self._same.append(_same_answers(question, one, other))
             if self._style is not None:
                 self._style.extend((*style_counts(one), *style_counts(other)))
+
+    def extend(self, other: BattleCollector) -> None:
+        """Add all that another collector met."""
+        for name in ("not_ok", "pending", "single", "decided", "unnamed", "own"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        models = [self._models.setdefault(name, len(self._models)) for name in other._models]
+        categories = [
+            self._categories.setdefault(name, len(self._categories)) for name in other._categories
+        ]
+        codes = other._codes
+        for place in range(0, len(codes), 4):
+            first, second, outcome, category = codes[place : place + 4]
+            self._codes.extend((models[first], models[second], outcome, categories[category]))
+        self._question.extend(other._question)
+        self._same.extend(other._same)
+        if self._style is not None and other._style is not None:
+            self._style.extend(other._style)
 
     @property
     def repeated(self) -> int:
         """Verdicts on two answers on which there was one already."""
-        return len(self._same) - len(set(self._same))
+        known = [code for code in self._same if code != _UNKNOWN]
+        return len(known) - len(set(known))
 
     def result(self) -> Battles:
         """Return what was collected."""
         import numpy as np
 
         codes = np.array(self._codes, dtype=np.int64).reshape(-1, 4)
-        _, same, count = np.unique(
-            np.array(self._same, dtype=np.uint64), return_inverse=True, return_counts=True
-        )
+        codes_of_same = np.array(self._same, dtype=np.uint64)
+        _, same, count = np.unique(codes_of_same, return_inverse=True, return_counts=True)
+        verdicts = np.where(codes_of_same == _UNKNOWN, 1, count[same])
         style = None
         if self._style is not None:
             style = np.array(self._style, dtype=np.float64).reshape(-1, 2, len(FEATURES))
@@ -188,7 +221,7 @@ class BattleCollector:
             first=codes[:, 0],
             second=codes[:, 1],
             outcome=codes[:, 2],
-            weight=1 / count[same],
+            weight=1 / verdicts,
             question=np.array(self._question, dtype=np.uint64),
             category=tuple(self._categories),
             category_code=codes[:, 3],
@@ -209,13 +242,13 @@ def _outcomes(decision: Decision, answers: int) -> list[tuple[int, int, int]]:
     return []
 
 
-def _same_answers(question: int, one: Answer, other: Answer, place: int) -> int:
+def _same_answers(question: int, one: Answer, other: Answer) -> int:
     """Return a code that verdicts on the same two answers share, in whichever order they stand.
 
-    Where the texts are not known, two verdicts are never taken for one.
+    :data:`_UNKNOWN` where the texts are not known: then no two verdicts are taken for one.
     """
     if not _known(one) and not _known(other):
-        return hash64(f"battle {place}")
+        return _UNKNOWN
     answers = (hash64(f"{answer.model}\0{_text(answer)}") for answer in (one, other))
     return (question + sum(answers)) & _BITS
 
