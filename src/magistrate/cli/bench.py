@@ -139,6 +139,10 @@ def bench(
             show_default=False,
         ),
     ] = None,
+    start_over: Annotated[
+        bool,
+        typer.Option("--start-over", help="Move runs that are already in DIR aside; begin anew."),
+    ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -174,6 +178,7 @@ def bench(
         mode=mode.value if mode else None,
         engine_options=read_engine_options(settings),
         max_cost=max_cost,
+        start_over=start_over,
         watch=watch,
     )
     chosen = report.studies if suite is Suite.all else (getattr(report, suite.value),)

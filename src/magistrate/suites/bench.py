@@ -49,6 +49,7 @@ def bench(
     mode: Mode | None = None,
     engine_options: Mapping[str, str] | None = None,
     max_cost: float | None = None,
+    start_over: bool = False,
     watch: Watch = unwatched,
 ) -> BenchReport:
     """Study a judge: generalisation, fairness, aspects, scalability (arXiv 2403.02839).
@@ -77,6 +78,7 @@ def bench(
         mode: ``score`` or ``reason``; None reads scores alone where the judge's family can.
         engine_options: Settings of the judge's engine by name.
         max_cost: US dollars that all runs in ``out`` may cost together.
+        start_over: Move the runs that are in ``out`` aside, each when its set is judged.
         watch: Makes what looks on while a set is judged.
 
     Returns:
@@ -106,7 +108,7 @@ def bench(
     folder = Path(out) if out is not None else Path("runs") / f"bench-{_plain(judge)}"
     card = read_card(judge)
     with OpenedJudge(judge, mode=mode, options=engine_options) as opened:
-        desk = Bench(opened, manifest, folder, limit, seed, max_cost, watch)
+        desk = Bench(opened, manifest, folder, limit, seed, max_cost, watch, start_over)
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         report = BenchReport(

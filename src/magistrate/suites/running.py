@@ -64,7 +64,10 @@ class Bench:
     max_cost: float | None = None
     """US dollars that all runs under ``out`` may cost together."""
     watch: Watch = unwatched
+    start_over: bool = False
+    """Move runs that are there aside, once each."""
     _drawn: dict[str, Drawn] = field(default_factory=dict)
+    _begun: set[Path] = field(default_factory=set)
 
     def drawn(self, data: DataSet) -> Drawn:
         """Return the set's samples in the sequence of the draw; the limit is applied later.
@@ -86,12 +89,15 @@ class Bench:
             MagistrateError: As :func:`magistrate.judge` says; what was judged is kept.
         """
         folder = self.out / study / name
+        anew = self.start_over and folder not in self._begun
+        self._begun.add(folder)
         with self.watch(f"{study}/{name}") as watcher:
             return judge_into_run(
                 samples,
                 judge or self.opened.judge,
                 folder,
-                limit=self._limit(folder, len(samples)),
+                limit=self.limit if anew else self._limit(folder, len(samples)),
+                start_over=anew,
                 max_cost=self._left_for(folder),
                 on_progress=watcher,
                 on_notice=watcher.notice,
