@@ -13,6 +13,7 @@ import vllm_real
 
 from magistrate.engines.exact import verdict_texts
 from magistrate.engines.table import open_engine
+from magistrate.engines.vllm import asking
 from magistrate.messages import Choices, Completion, Message, Part, Request, Sampling
 from magistrate.prompts.catalog import load_family
 from magistrate.records import Answer, Sample
@@ -75,49 +76,72 @@ def brute_force(engine: Any, model: Any, prompt: str, choices: Choices) -> list[
     tokenizer = engine._encoder._tokenizer
     texts = verdict_texts(choices)
     start = tokenizer(prompt)["input_ids"]
+    rows = [tokenizer(prompt + text)["input_ids"] for text in texts]
+    assert all(row[: len(start)] == start for row in rows)
     digits = {str(d): tokenizer.convert_tokens_to_ids(str(d)) for d in range(10)}
-    found: list[float] = []
-    for text in texts:
-        row = tokenizer(prompt + text)["input_ids"]
-        assert row[: len(start)] == start
+    found = [0.0] * len(texts)
+    for size in set(map(len, rows)):
+        alike = [i for i, row in enumerate(rows) if len(row) == size]
         with torch.inference_mode():
-            logits = model(input_ids=torch.tensor([row])).logits[0, len(start) - 1 :]
-        shares = logits.double().log_softmax(-1)
-        total = sum(float(shares[i, token]) for i, token in enumerate(row[len(start) :]))
-        # SmolLM2 writes digits one by one: "1" goes on to "10" by the token "0" alone.
-        longer = {o[len(text)] for o in texts if o != text and o.startswith(text)}
-        if longer:
-            gone = math.fsum(math.exp(float(shares[-1, digits[d]])) for d in longer)
-            total += math.log1p(-gone)
-        found.append(total)
+            logits = model(torch.tensor([rows[i] for i in alike])).logits[:, len(start) - 1 :]
+        for i, share in zip(alike, logits.double().log_softmax(-1), strict=True):
+            text = texts[i]
+            found[i] = sum(float(share[k, t]) for k, t in enumerate(rows[i][len(start) :]))
+            # SmolLM2 writes digits one by one: "1" goes on to "10" by the token "0" alone.
+            longer = {o[len(text)] for o in texts if o != text and o.startswith(text)}
+            gone = math.fsum(math.exp(float(share[-1, digits[d]])) for d in longer)
+            found[i] += math.log1p(-gone)
     return found
 
 
 @pytest.mark.parametrize("kind", CHOICES)
 def test_distributions_equal_brute_force(engine: Any, plain_model: Any, kind: str) -> None:
+    """The sums of up to five tokens; vLLM's arithmetic is not quite that of transformers."""
     found = ask(engine, Request("a", SHORT, choices=CHOICES[kind]))["a"].choices
     expected = brute_force(engine, plain_model, SHORT[0].text, CHOICES[kind])
     assert len(found) == CHOICES[kind].total
+    assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) < 5e-4
+
+
+def test_distributions_equal_those_of_whole_passes_of_vllm(engine: Any) -> None:
+    from vllm import SamplingParams
+
+    tokenizer, texts = engine._encoder._tokenizer, verdict_texts(CHOICES["pair"])
+    start = tokenizer(SHORT[0].text)["input_ids"]
+    rows = [tokenizer(SHORT[0].text + text)["input_ids"] for text in texts]
+    zero = tokenizer.convert_tokens_to_ids("0")
+    whole = SamplingParams(
+        max_tokens=1, temperature=0, prompt_logprobs=0, logprob_token_ids=[zero], detokenize=False
+    )
+    outputs = engine._llm.generate([{"prompt_token_ids": r} for r in rows], whole, use_tqdm=False)
+    expected = []
+    for text, row, output in zip(texts, rows, outputs, strict=True):
+        total = sum(output.prompt_logprobs[i][row[i]].logprob for i in range(len(start), len(row)))
+        if text.endswith(" 1"):
+            total += math.log1p(-math.exp(output.outputs[0].logprobs[0][zero].logprob))
+        expected.append(total)
+    found = ask(engine, Request("a", SHORT, choices=CHOICES["pair"]))["a"].choices
     assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) < 1e-4
 
 
-def test_a_rest_of_nearly_nothing_is_summed_and_not_subtracted(
-    engine: Any, plain_model: Any
+def test_a_small_rest_is_summed_and_not_subtracted(
+    engine: Any, plain_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    choices = Choices((" ten", " ten times", " two"))
-    prompt = (Message("text", (Part("ten times, ten times, ten times, ten times,"),)),)
-    (found,) = ask(engine, Request("a", prompt, choices=choices)).values()
     import torch
 
-    ids = engine._encoder._tokenizer(prompt[0].text + " ten")["input_ids"]
+    monkeypatch.setattr(asking, "FINE_REST", 0.5)
+    prompt = (Message("text", (Part("ten times," + " ten times," * 5),)),)
+    choices = Choices((" ten", " ten times", " two"))
+    (found,) = ask(engine, Request("a", prompt, choices=choices)).values()
+    tokenizer = engine._encoder._tokenizer
+    ids = tokenizer(prompt[0].text + " ten")["input_ids"]
+    (times,) = tokenizer(" times")["input_ids"]
     with torch.inference_mode():
         shares = plain_model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
-    times = engine._encoder._tokenizer(" times")["input_ids"]
-    assert len(times) == 1
-    rest = [i for i in range(shares.shape[1]) if i != times[0]]
-    assert float(shares[-1, times[0]].exp()) > 0.95
+    rest = [i for i in range(shares.shape[1]) if i != times]
+    assert float(shares[-1, times].exp()) > 0.8
     expected = float(shares[-2, ids[-1]] + shares[-1, rest].logsumexp(0))
-    assert found.choices[0] == pytest.approx(expected, abs=1e-4)
+    assert found.choices[0] == pytest.approx(expected, abs=5e-4)
 
 
 def test_batches_repetition_and_the_prefix_cache_do_not_matter(engine: Any) -> None:
@@ -150,21 +174,20 @@ def test_replies(engine: Any) -> None:
         assert each.top[0] == (each.token, each.logprob)
     cut = ask(engine, Request("a", (question,), Sampling(max_tokens=2)))["a"]
     assert (cut.finish_reason, cut.usage.completion_tokens) == ("length", 2)
-    started = (question, Message("assistant", (Part("The capital of Fr"),)))
+    started = (question, Message("assistant", (Part("The capital of"),)))
     goes_on = ask(engine, Request("a", started, Sampling(max_tokens=6)))["a"]
-    assert goes_on.text.startswith("ance")
+    assert goes_on.text.startswith(" France is Paris")
 
 
 def test_drawn_replies_depend_on_the_seed_alone(engine: Any) -> None:
     question = (Message("user", (Part("Name a colour.", "question"),)),)
 
     def drawn(seed: int, *beside: Request) -> str:
-        asked = Request("a", question, Sampling(max_tokens=12, temperature=1.5, seed=seed))
+        asked = Request("a", question, Sampling(max_tokens=8, temperature=2.0, seed=seed))
         return ask(engine, *beside, asked)["a"].text
 
-    beside = Request("b", SHORT, Sampling(max_tokens=8, temperature=1.0, seed=1))
-    assert drawn(1) == drawn(1, beside)
-    assert len({drawn(seed) for seed in range(4)}) > 1
+    beside = Request("b", SHORT, Sampling(max_tokens=4, temperature=1.0, seed=1))
+    assert drawn(1) == drawn(1, beside) != drawn(2)
 
 
 def test_no_control_token_comes_from_data(engine: Any) -> None:
@@ -189,8 +212,8 @@ def test_no_control_token_comes_from_data(engine: Any) -> None:
 
 
 def test_long_prompts_lose_their_middle_and_the_others_go_on(engine: Any) -> None:
-    long = (Message("user", (Part("Sum up: "), Part("so on and on " * 3000, "answer"))),)
-    full = (Message("user", (Part("own words " * 3000),)),)
+    long = (Message("user", (Part("Sum up: "), Part("so on and on " * 1000, "answer"))),)
+    full = (Message("user", (Part("own words " * 1000),)),)
     found = {
         c.key: c
         for c in engine.complete(
@@ -236,7 +259,7 @@ def test_judging_with_an_adapter_from_the_command_line(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found: dict[str, list[float]] = {}
-    common = {"hf": [], "vllm": ["cache_gib=1", "max_model_len=2048", "eager=true"]}
+    common = {"hf": [], "vllm": ["cache_gib=1", "max_model_len=1024", "eager=true"]}
     for engine, options in common.items():
         out = tmp_path / engine
         given = [f"adapter={adapter}", *options]

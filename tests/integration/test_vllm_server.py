@@ -17,10 +17,10 @@ from magistrate.messages import Completion, Message, Part, Request, Sampling
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 QUESTION = Message("user", (Part("What is the capital of France?", "question"),))
-START = Message("assistant", (Part("The capital of Fr"),))
+START = Message("assistant", (Part("The capital of"),))
 ROWS = [
     {"question": "What is the capital of France?", "answer_1": "Paris.", "answer_2": "Lyon."},
-    {"question": "Add 2 and 3.", "answer_1": "2 + 3 = 6.", "answer_2": "The sum is 5. " * 600},
+    {"question": "Add 2 and 3.", "answer_1": "2 + 3 = 6.", "answer_2": "The sum is 5. " * 300},
 ]
 
 
@@ -106,12 +106,12 @@ def test_replies_end_where_they_should_and_long_prompts_are_told_apart(url: str)
 def test_a_fixed_start_is_gone_on_with(url: str, tokenizer: Any) -> None:
     asked = Request("a", (QUESTION, START), Sampling(max_tokens=6))
     found = ask(url, asked)["a"]
-    assert found.text.startswith("ance")
+    assert found.text.startswith(" France is Paris")
     ids = prompt_ids(tokenizer, QUESTION, START, continue_final_message=True)
     assert found.usage.prompt_tokens == len(ids)
     anew = ask(url, asked, continue_reply="no")["a"]
     assert anew.usage.prompt_tokens > len(ids)
-    assert not anew.text.startswith("ance")
+    assert not anew.text.startswith(" France is Paris")
 
 
 @pytest.mark.parametrize("mode", ["score", "reason"])

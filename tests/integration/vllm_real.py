@@ -19,7 +19,7 @@ import pytest
 START_SECONDS = 900
 """A busy machine needs minutes for what a quiet one does in half of one."""
 
-CONTEXT = 2048
+CONTEXT = 1024
 CACHE_GIB = 1
 NO_VLLM = "vLLM is not installed; 'make test-vllm' sets up an environment with it"
 
