@@ -65,9 +65,10 @@ def question_types(values: ArrayLike, clusters: ArrayLike) -> QuestionTypes:
 
     columns = np.asarray(values, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
-    _, index = np.unique(np.asarray(clusters), return_inverse=True)
+    index = _dense(np.asarray(clusters))
+    counts = np.bincount(index)
     sums = [np.bincount(index, weights=column) for column in columns.T]
-    totals = np.stack([*sums, np.bincount(index).astype(np.float64)], axis=1)
+    totals = np.stack([*sums, counts.astype(np.float64)], axis=1)[counts > 0]
     # What differs only by the sequence of additions is one type.
     totals = totals.round(9)
     totals = totals[np.lexsort(totals.T[::-1])]
@@ -75,6 +76,17 @@ def question_types(values: ArrayLike, clusters: ArrayLike) -> QuestionTypes:
     first[1:] = (totals[1:] != totals[:-1]).any(axis=1)
     places = np.flatnonzero(first)
     return QuestionTypes(totals[places], np.diff(np.append(places, len(totals))))
+
+
+def _dense(clusters: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Return small numbers for clusters: themselves where they are small already."""
+    import numpy as np
+
+    if clusters.dtype.kind == "i" and len(clusters):
+        codes: NDArray[np.int64] = clusters.astype(np.int64)
+        if codes.min() >= 0 and codes.max() < 4 * len(codes) + 1_000:
+            return codes
+    return np.unique(clusters, return_inverse=True)[1]
 
 
 def resampled_totals(types: QuestionTypes, resamples: int, seed: int = SEED) -> Floats:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from magistrate.metrics.annotators import Annotators, WithAnnotator, describe, with_each
 from magistrate.metrics.breakdown import By, parts_of
 from magistrate.metrics.classification import CLASSES, Classification, classify
-from magistrate.metrics.columns import NOTHING, PENDING, SPLIT, UNNAMED, Named, PairColumns
+from magistrate.metrics.columns import NOTHING, PENDING, SPLIT, Named, PairColumns
 from magistrate.metrics.intervals import NO_RATE, Rate, mean_of_points, mean_of_scores, proportion
 from magistrate.metrics.position import PositionBias, position_bias
 from magistrate.metrics.power import labels_to_halve
@@ -126,6 +127,8 @@ def evaluate_pairs(
     n = len(pairs)
     if not n:
         return None
+    # Small numbers instead of hashes: they need no sorting in each of the measures below.
+    pairs = replace(pairs, question=np.unique(pairs.question, return_inverse=True)[1])
     counts = {status: int((pairs.status == k).sum()) for k, status in enumerate(STATUSES)}
     pending = int((pairs.status == PENDING).sum())
     known = np.abs(pairs.gold.astype(int)) <= 1
@@ -241,12 +244,14 @@ def _models(pairs: PairColumns) -> Iterator[ModelRow]:
     import numpy as np
 
     ok = pairs.take(pairs.ok)
-    names = _model_names(ok)
+    names, codes = _model_codes(ok)
     points = np.concatenate([(1 + ok.said) / 2, (1 - ok.said) / 2])
     scores = np.concatenate([ok.scores[:, 0], ok.scores[:, 1]])
     questions = np.concatenate([ok.question, ok.question])
-    for name in dict.fromkeys(names.tolist()):
-        mine = names == name
+    for code, name in enumerate(names):
+        mine = codes == code
+        if not mine.any():
+            continue
         own, scored = points[mine], mine & ~np.isnan(scores)
         yield ModelRow(
             model=name,
@@ -260,26 +265,33 @@ def _models(pairs: PairColumns) -> Iterator[ModelRow]:
         )
 
 
-def _model_names(pairs: PairColumns) -> NDArray[np.object_]:
-    """Return the model of every first answer, then of every second; shape (2 n,).
+def _model_codes(pairs: PairColumns) -> tuple[list[str], NDArray[np.int64]]:
+    """Return names, and for every first answer, then every second, the place of its model's name.
 
-    Answers of one pair by the same model are told apart by their place.
+    Answers of one pair by the same model are told apart by where they stand.
+
+    Returns:
+        The names, and codes of shape (2 n,).
     """
     import numpy as np
 
-    columns = []
-    same = (
-        np.array(pairs.first_model.names, dtype=object)[pairs.first_model.codes]
-        == np.array(pairs.second_model.names, dtype=object)[pairs.second_model.codes]
+    columns = ((pairs.first_model, FIRST), (pairs.second_model, SECOND))
+    names: dict[str, int] = {}
+
+    def codes_of(texts: Iterable[str]) -> NDArray[np.int64]:
+        return np.array([names.setdefault(text, len(names)) for text in texts], dtype=np.int64)
+
+    raw = {name: k for k, name in enumerate({*columns[0][0].names, *columns[1][0].names})}
+    first, second = (
+        np.array([raw[name] for name in column.names], dtype=np.int64)[column.codes]
+        for column, _ in columns
     )
-    for column, place in ((pairs.first_model, FIRST), (pairs.second_model, SECOND)):
-        named = np.array([name or place for name in column.names], dtype=object)
-        placed = np.array(
-            [f"{name} ({place})" if name != UNNAMED else place for name in column.names],
-            dtype=object,
-        )
-        columns.append(np.where(same, placed[column.codes], named[column.codes]))
-    return np.concatenate(columns)
+    found = []
+    for column, place in columns:
+        plain = codes_of(name or place for name in column.names)
+        placed = codes_of(f"{name} ({place})" if name else place for name in column.names)
+        found.append(np.where(first == second, placed[column.codes], plain[column.codes]))
+    return list(names), np.concatenate(found)
 
 
 def _best_first(row: ModelRow) -> tuple[float, str]:
