@@ -2,6 +2,7 @@
 # make test-models   installs torch and a small language model too, and runs the tests that need them
 # make test-vllm   an environment of its own with vLLM for processors, and the tests that need it
 # make goldens   prints every published figure beside ours (needs the public data, MAGISTRATE_DATA)
+# make test-browser  installs a browser and looks at reports in it
 # make demo   sets up, judges the bundled examples with the bundled judge, prints the table
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,10 +10,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 MODELS := $(VENV)/.models
+BROWSER := $(VENV)/.browser
 
 VLLM := .venv-vllm
 
-.PHONY: setup test test-models test-vllm check demo format clean
+.PHONY: setup test test-models test-browser test-vllm check demo format clean
 
 setup: $(READY)
 
@@ -55,6 +57,15 @@ test-vllm: $(VLLM)/.ready
 
 goldens: $(READY)
 	$(BIN)/python tests/golden/goldens.py
+
+# Debian's Chromium, driven through playwright; a browser of one's own: MAGISTRATE_CHROMIUM=/path
+$(BROWSER): $(READY)
+	@test -n "$$MAGISTRATE_CHROMIUM" || command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core; }
+	$(BIN)/python -m pip install --quiet --editable '.[dev,browser]'
+	@touch $(BROWSER)
+
+test-browser: $(BROWSER)
+	$(BIN)/pytest tests/integration/test_report_browser.py
 
 demo: $(READY)
 	$(BIN)/magistrate judge examples/pairs.jsonl --judge mini --out runs/demo

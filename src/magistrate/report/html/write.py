@@ -65,6 +65,9 @@ def write_report(
     paths = [run.path if isinstance(run, Run) else run for run in runs]
     if not paths:
         raise InputError("no run was given; name a run folder or a file of judgments")
+    for path in paths:
+        if not Path(path).exists():
+            raise InputError(f"there is no run folder and no file '{path}'")
     outputs = _outputs(paths, out, csv)
     from magistrate.report.html.contents import build
     from magistrate.report.html.sources import read_sources
