@@ -60,7 +60,7 @@ goldens: $(READY)
 
 # Debian's Chromium, driven through playwright; a browser of one's own: MAGISTRATE_CHROMIUM=/path
 $(BROWSER): $(READY)
-	@test -n "$$MAGISTRATE_CHROMIUM" || command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core; }
+	@test -n "$$MAGISTRATE_CHROMIUM" || command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-dejavu-core; }
 	$(BIN)/python -m pip install --quiet --editable '.[dev,browser]'
 	@touch $(BROWSER)
 
