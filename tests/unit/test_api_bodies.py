@@ -136,6 +136,17 @@ def test_what_is_not_about_a_parameter_teaches_nothing(problem: Problem) -> None
     assert dialect.notes() == {}
 
 
+def test_more_replies_at_once_than_a_server_gives_are_asked_for_one_by_one() -> None:
+    sent = body(asked(Part("x"))) | {"n": 3}
+    dialect = Dialect(OPTIONS, is_openai=False)
+    words = "Field 'n': Value must be 'between 1 <= value <= 2, but got 3'"
+    assert dialect.learn(Problem(400, words), sent)
+    assert dialect.notes() == {"left_out": ["n"]}
+    assert not Dialect(OPTIONS, is_openai=False).learn(
+        Problem(400, "Field 'temperature': Value must be 'between 0 <= value <= 2'"), sent
+    )
+
+
 def test_a_server_that_refuses_both_names_of_the_limit_is_not_asked_for_ever() -> None:
     dialect = Dialect(OPTIONS, is_openai=False)
     for name, is_learnt in (("max_tokens", True), ("max_completion_tokens", False)):

@@ -42,6 +42,8 @@ _SYSTEM_ROLE = re.compile(
     r"|roles must alternate|developer instruction is not enabled",
     re.IGNORECASE | re.DOTALL,
 )
+_TOO_MANY_REPLIES = re.compile(r"['\"`]n['\"`]:? .*must be .*between 1", re.IGNORECASE | re.DOTALL)
+"""llama.cpp gives no more replies at once than it has slots."""
 _SPOKEN_OF = r"(?:['\"`.]|[:,]\s*|(?:parameters?|arguments?|fields?|options?|values?)\s+|^)"
 """What stands before the name of a parameter: ``stop`` alone may be just a word."""
 _MOST_LOGPROBS = re.compile(
@@ -102,6 +104,9 @@ class Dialect:
                 if 0 < int(most[1]) < asked:
                     self.most_logprobs = min(self.most_logprobs, int(most[1]))
                     return True
+        if "n" in sent and _TOO_MANY_REPLIES.search(problem.message):
+            self.left_out.add("n")
+            return True
         if not _UNSUPPORTED.search(f"{problem.code} {problem.message}"):
             return False
         name = _named(problem, sent)
