@@ -33,6 +33,10 @@ KEYS: dict[tuple[str, ...], set[str]] = {
     ("ask", "runs/a", "1", "Why?"): {"run", "replies"},
     ("cache", "show"): {"file", "answers", "bytes", "limit"},
     ("cache", "clear"): {"file", "answers", "bytes"},
+    ("bench", "scripted:longer", "--suite", "fairness", "--data", "examples", "--out", "runs/b"): {
+        "format_version", "judge", "family", "judge_id", "manifest", "data", "limit", "seed", "out",
+        "generalise", "fairness", "aspects", "scalability",
+    },
     ("runs", "show", "runs/a"): RUN,
     ("runs", "list"): {"folder", "runs", "unreadable"},
     ("runs", "verify", "runs/a"): {

@@ -62,12 +62,28 @@ class OutOfDistribution(Record):
     """Agreement in seen categories less that in unseen ones."""
 
 
+class NamedSet(Record):
+    """How the naming of a set's categories by a judge went."""
+
+    set: str
+    title: str
+    questions: int
+    """Different questions of the set; each is asked once."""
+    not_ok: Rate
+    """Share of them that were given no category."""
+
+
 class Named(Protocol):
     """Assigns categories to the pairs of judged sets."""
 
     @property
     def source(self) -> str:
         """Who names the categories, for people."""
+        ...
+
+    @property
+    def results(self) -> Sequence[NamedSet]:
+        """How the naming of each set went, so far."""
         ...
 
     def assign(
@@ -196,10 +212,22 @@ def with_categories(found: JudgedPairs, of_question: Mapping[int, str]) -> Judge
 
 
 def category_grids(
-    rows: Sequence[CategoryRow], compared: Sequence[OutOfDistribution], source: str
+    rows: Sequence[CategoryRow],
+    compared: Sequence[OutOfDistribution],
+    named: Sequence[NamedSet],
+    source: str,
 ) -> list[Grid]:
     """Return the tables of categories; none where there are none."""
     grids = []
+    if named:
+        grids.append(
+            Grid(
+                f"Categories named by {source}",
+                (Column("set", "text"), Column("questions", "count"), Column("not ok")),
+                tuple((one.title, one.questions, one.not_ok) for one in named),
+                ("A question that is not ok has no category and is left out of what follows.",),
+            )
+        )
     if rows:
         largest = sorted(rows, key=lambda row: -row.pairs)[:_SHOWN]
         kept = [row for row in rows if row in largest]

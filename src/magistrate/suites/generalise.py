@@ -18,6 +18,7 @@ from magistrate.suites.card import Card
 from magistrate.suites.categories import (
     CategoryRow,
     Named,
+    NamedSet,
     OutOfDistribution,
     by_category,
     category_grids,
@@ -82,6 +83,8 @@ class Generalise(Study):
     """Other families, compared with the judge as it is named."""
     categories: tuple[CategoryRow, ...] = ()
     out_of_distribution: tuple[OutOfDistribution, ...] = ()
+    named: tuple[NamedSet, ...] = ()
+    """How the naming of categories by a judge went; empty for those of the files."""
     category_source: str = ""
     """``the files``, or the judge that assigned them."""
 
@@ -94,7 +97,9 @@ class Generalise(Study):
         ):
             if rows:
                 found.append(variant_grid(caption, rows, "the judge as it is named"))
-        found += category_grids(self.categories, self.out_of_distribution, self.category_source)
+        found += category_grids(
+            self.categories, self.out_of_distribution, self.named, self.category_source
+        )
         return tuple(found)
 
 
@@ -152,6 +157,7 @@ def generalise(
         prompts=prompts,
         categories=by_category(categories),
         out_of_distribution=compare_categories(categories, own),
+        named=tuple(named.results) if named else (),
         category_source=named.source if named else "the files",
     )
 

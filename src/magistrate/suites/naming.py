@@ -9,7 +9,7 @@ judge's ``model``-independent setting ``categories``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
@@ -20,14 +20,14 @@ from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.judging.resolve import find_judge_folder, load_judge
 from magistrate.messages import Choices, Completion, Message, Part, Sampling
 from magistrate.metrics.compact import question_cluster
-from magistrate.metrics.intervals import Rate, proportion
+from magistrate.metrics.intervals import proportion
 from magistrate.prompts.base import Verdict
 from magistrate.prompts.distribution import Distribution, distribution_of
 from magistrate.prompts.parse import PARSER_VERSION, parse
 from magistrate.prompts.rules import ChoiceRules
 from magistrate.prompts.untrusted import UNTRUSTED_VERSION, DataRules
 from magistrate.records import Answer, Preference, Sample
-from magistrate.suites.categories import with_categories
+from magistrate.suites.categories import NamedSet, with_categories
 from magistrate.suites.drawing import Drawn
 from magistrate.suites.running import Bench
 from magistrate.suites.study import JudgedPairs
@@ -193,18 +193,14 @@ class Naming:
                 place = int(decision.scores[0]) - 1
                 named[question_cluster(sample)] = family.names[place]
         self.results.append(
-            NamedSet(name, len(questions), proportion(len(questions) - len(named), len(questions)))
+            NamedSet(
+                set=name,
+                title=found.result.title,
+                questions=len(questions),
+                not_ok=proportion(len(questions) - len(named), len(questions)),
+            )
         )
         return named
-
-
-@dataclass(frozen=True, slots=True)
-class NamedSet:
-    """How the naming of a set went."""
-
-    set: str
-    questions: int
-    not_ok: Rate
 
 
 def _questions(found: JudgedPairs) -> list[Sample]:
