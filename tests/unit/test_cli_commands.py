@@ -391,3 +391,65 @@ def test_a_long_name_leaves_room_for_what_is_said_of_it(call: Any) -> None:
     outcome = call("inspect", "long.jsonl")
     assert "table (json lines)" in outcome.out
     assert "mmm" in outcome.out
+
+
+def test_a_run_in_which_nothing_is_judged_is_anybodys(call: Any, tmp_path: Path) -> None:
+    command = ("judge", "examples/pairs.jsonl", "--out", "runs/a", "--judge")
+    assert call(*command, "scripted:longer").code == 0
+    (tmp_path / "runs/a/judgments.jsonl").unlink()
+    manifest = json.loads((tmp_path / "runs/a/run.json").read_text("utf-8"))
+    changed = {"lines": 0, "judgments": {}, "judgments_sha256": None, "state": "stopped"}
+    (tmp_path / "runs/a/run.json").write_text(json.dumps({**manifest, **changed}), "utf-8")
+    outcome = call(*command, "scripted:shorter", "--limit", "3")
+    assert outcome.code == 0
+    assert "held a run of 'scripted:longer' in which nothing was judged" in outcome.err
+    assert call("runs", "verify", "runs/a").code == 0
+    assert call(*command, "scripted:longer").code == 4, "now something is judged"
+
+
+def test_a_limit_that_shrinks_is_told_as_that(call: Any) -> None:
+    command = ("judge", "examples/pairs.jsonl", "--judge", "scripted:longer", "--out", "runs/a")
+    assert call(*command, "--limit", "6").code == 0
+    outcome = call(*command, "--limit", "2")
+    assert outcome.code == 4
+    assert "has 6 samples, and --limit 2 asks for fewer: a limit can grow" in outcome.err
+    assert "another run" not in outcome.err
+    outcome = call("judge", "examples/single.jsonl", *command[2:], "--limit", "2")
+    assert "holds another run" in outcome.err
+
+
+def test_inspect_fails_where_not_one_row_can_be_read(call: Any, tmp_path: Path) -> None:
+    rows = [{"question": 1, "answer1": None, "answer2": {}} for _ in range(3)]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "bad.jsonl").write_text(text, "utf-8")
+    outcome = call("inspect", "bad.jsonl", "--format", "samples", "--json")
+    assert outcome.code == 2
+    assert outcome.json["bad_count"] == 3
+    assert "not one of 3 rows could be read" in outcome.err
+    assert call("inspect", "examples/broken.jsonl").code == 0
+
+
+def test_groups_list_when_they_are_given_no_command(call: Any) -> None:
+    for group, key in (("judges", "engines"), ("runs", "unreadable"), ("cache", "answers")):
+        outcome = call(group, "--json")
+        assert outcome.code == 0
+        assert key in outcome.json
+        assert call(group).code == 0
+
+
+def test_samples_that_are_no_pairs_are_accounted_for(call: Any, tmp_path: Path) -> None:
+    rows = [
+        {"question": "q1", "answer1": "a", "answer2": "bb", "label": 2},
+        {"question": "q2", "answers": ["a"], "score1": 3},
+        {"question": "q3", "answers": ["a", "bb", "ccc"], "score1": 1, "score2": 2, "score3": 3},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "mixed.jsonl").write_text(text, "utf-8")
+    outcome = call("judge", "mixed.jsonl", "--judge", "scripted:longer#single", "--out", "runs/m")
+    assert outcome.code == 0
+    assert "judged 3 of 3 samples" in outcome.out
+    assert "1 sample has one answer: judged, but compared with nothing" in outcome.err
+    assert "the gold scores of 2 samples that are no pairs are not compared here" in outcome.err
+    assert "magistrate evaluate runs/m" in call("runs", "show", "runs/m").err
+    pairs = call("judge", "examples/pairs.jsonl", "--judge", "scripted:longer", "--out", "runs/p")
+    assert "one answer" not in pairs.err

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from judging_help import word_judge
 
 import magistrate as mg
-from magistrate.errors import RunDamagedError, RunError, RunMismatchError
+from magistrate.errors import EngineError, RunDamagedError, RunError, RunMismatchError
 from magistrate.formats.base import Notice
+from magistrate.messages import Completion
 from magistrate.records import Answer, Gold, Sample
 from magistrate.store.folder import RunFolder, default_folder
 
@@ -61,7 +63,6 @@ OTHERS: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["input: sample 1: question is 'q 0' in the run, 'q 2' in the input"],
     ),
     "fewer samples": ({"samples": pairs(2)}, ["input: the run has 3 samples, the input has 2"]),
-    "a limit": ({"limit": 1}, ["input: the run has 3 samples, the input has 1"]),
     "all of it": (
         {"judge": "scripted:tie", "orders": "given", "repeats": 3, "samples": pairs(5)[1:]},
         ["judge.model", "orders:", "repeats:", "input: sample 1: question is 'q 0' in the run"],
@@ -80,6 +81,33 @@ def test_another_run_is_refused_with_every_difference_and_ways_out(
     for words in (str(out), "6 judgments of 'scripted:longer'", "--out", "--start-over", *named):
         assert words in message
     assert contents(out) == before
+
+
+def test_a_limit_below_what_the_run_has_is_told_as_that(out: Path) -> None:
+    before = contents(out)
+    with pytest.raises(RunMismatchError, match="has 3 samples, and --limit 1 asks for fewer"):
+        mg.judge(pairs(3), JUDGE, out, limit=1)
+    with pytest.raises(RunMismatchError, match="holds another run"):
+        mg.judge(pairs(3), "scripted:tie", out, limit=1)
+    assert contents(out) == before
+
+
+def test_a_run_without_judgments_is_taken_over_by_another_judge(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    judge, engine = word_judge()
+    engine.complete = stops  # type: ignore[method-assign]
+    with pytest.raises(EngineError):
+        mg.judge(pairs(3), judge, out)
+    notices: list[str] = []
+    run = mg.judge(pairs(2), JUDGE, out, on_notice=lambda notice: notices.append(notice.message))
+    assert run.manifest.judge.name == JUDGE
+    assert run.manifest.samples == 2
+    assert any("in which nothing was judged" in notice for notice in notices)
+    assert mg.verify_run(out).ok
+
+
+def stops(requests: Any) -> Iterator[Completion]:
+    raise EngineError("no power")
 
 
 def test_more_samples_of_another_judge_are_not_taken_over(out: Path) -> None:
@@ -200,7 +228,7 @@ def test_a_file_that_is_lost_or_in_the_way_is_damage_and_says_how_to_mend_it(
 
     def look() -> None:
         run = mg.open_run(out)
-        mg.evaluate(run)
+        mg.summarise(run)
         list(run.bad_rows())
 
     acts: list[Callable[[], object]] = [look]

@@ -287,6 +287,33 @@ class TestTables:
         assert "'csv' has no place for several annotators" in lost
         assert "several context were joined into one cell" in lost
 
+    @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+    def test_other_fields_are_columns(self, tmp_path: Path, name: str) -> None:
+        rows = [
+            pair(1, meta={"source": "web", "year": 2024, "sure": True, "tags": ["a", "b"]}),
+            pair(2, meta={"source": "book", "year": 2.5, "Label": "odd", "sure": None}),
+        ]
+        report = mg.write_samples(rows, tmp_path / name)
+        one, two = mg.read_samples(tmp_path / name)
+        typed = name.endswith("parquet")
+        assert one.meta["source"] == "web"
+        assert float(one.meta["year"]) == 2024
+        assert one.meta["sure"] in ((True,) if typed else ("true",))
+        assert json.loads(one.meta["tags"]) == ["a", "b"]
+        assert float(two.meta["year"]) == 2.5
+        assert [sample.gold for sample in (one, two)] == [sample.gold for sample in rows]
+        said = " ".join(notice.message for notice in report.notices)
+        assert f"'{name[2:]}' has no place for the fields Label (row 2)" in said
+        assert f"'{name[2:]}' holds the fields tags as JSON text (row 1)" in said
+        if typed:
+            schema = pl.read_parquet_schema(tmp_path / name)
+            assert (schema["year"], schema["sure"]) == (pl.Float64, pl.Boolean)
+
+    def test_fields_that_a_format_has_no_place_for_are_named(self, tmp_path: Path) -> None:
+        report = mg.write_samples([pair(1, meta={"b": 1, "a": 2})], tmp_path / "x.jsonl", "judgelm")
+        said = [notice.message for notice in report.notices]
+        assert any("'judgelm' has no place for the fields b, a" in message for message in said)
+
     def test_types_of_parquet(self, tmp_path: Path) -> None:
         mg.write_samples([FULL], tmp_path / "t.parquet")
         schema = pl.read_parquet_schema(tmp_path / "t.parquet")
@@ -446,6 +473,13 @@ class TestMTBench:
         (tmp_path / "other").mkdir()
         with pytest.raises(InputError, match="is a folder, and a file is needed"):
             mg.read_samples(tmp_path / "other")
+
+    @pytest.mark.parametrize("name", ["mt.csv", "mt.jsonl", "mt.json.gz", "-"])
+    def test_the_name_of_a_file_names_no_folder(self, tmp_path: Path, name: str) -> None:
+        target = name if name == "-" else tmp_path / name
+        with pytest.raises(InputError, match="'mt-bench' is written as a folder"):
+            mg.write_samples(PAIRS, target, "mt-bench")
+        assert not list(tmp_path.iterdir())
 
     def test_a_folder_that_exists_is_kept(self, tmp_path: Path) -> None:
         (tmp_path / "b").mkdir()

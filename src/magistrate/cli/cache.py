@@ -10,8 +10,17 @@ from magistrate.cli.terminal import Terminal
 from magistrate.report.text import counted, harmless
 
 app = typer.Typer(
-    help="Show and clear the response cache, which all runs share.", rich_markup_mode=None
+    help="Show and clear the response cache, which all runs share.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
 )
+
+
+@app.callback()
+def cache(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Show the cache, unless a command says otherwise."""
+    if context.invoked_subcommand is None:
+        show(as_json=as_json)
 
 
 @app.command("show", epilog=example("magistrate cache show"))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import typer
+
+from magistrate.cli.exits import BAD_INPUT, show_message
 from magistrate.cli.help import example
 from magistrate.cli.options import (
     ColumnsOption,
@@ -43,7 +46,8 @@ def inspect(
 ) -> None:
     """Show what is in files, and which rows are bad and why.
 
-    Nothing is judged or written. Look here first when a file is not read as you expect.
+    Nothing is judged or written. Look here first when a file is not read as you expect. If not one
+    row can be read, the exit code is 2.
     """
     from magistrate.formats.inspect import inspect_files
 
@@ -61,6 +65,9 @@ def inspect(
     terminal.notices(inspection.notices, result=True)
     terminal.bad_rows(inspection.bad, inspection.bad_count, None, result=True)
     terminal.json(inspection.model_dump(mode="json"))
+    if inspection.rows and inspection.bad_count >= inspection.rows:
+        show_message(f"magistrate: not one of {counted(inspection.rows, 'row')} could be read")
+        raise typer.Exit(BAD_INPUT)
 
 
 def _facts(found: Inspection) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,7 @@ from magistrate.cli.options import (
     read_engine_options,
 )
 from magistrate.cli.progress import ProgressView
+from magistrate.cli.remarks import remarks_on
 from magistrate.cli.terminal import Terminal
 from magistrate.report.text import counted
 
@@ -249,10 +250,10 @@ def show_result(run: Run, terminal: Terminal, progress: ProgressView) -> None:
         typer.Exit: Not one sample was judged.
     """
     from magistrate.cli.runs import run_json
-    from magistrate.report.summary import evaluate
+    from magistrate.report.summary import summarise
     from magistrate.report.table import summary_table
 
-    summary = evaluate(run)
+    summary = summarise(run)
     terminal.notices(notice for notice in run.notices() if notice not in progress.notices)
     terminal.bad_rows(run.bad_rows(), summary.bad_rows, run.folder.bad_rows)
     terminal.table(summary_table(summary))
@@ -262,6 +263,8 @@ def show_result(run: Run, terminal: Terminal, progress: ProgressView) -> None:
             f"{counted(progress.counts['from_cache'], 'answer')} came from the response cache; "
             f"--no-cache asks anew"
         )
+    for remark in remarks_on(run):
+        terminal.note(f"note: {remark}")
     if not terminal.as_json:
         terminal.note(f"\nRun folder: {run.path}")
         terminal.note(f"Look again: magistrate runs show {run.path}")

@@ -11,9 +11,18 @@ from magistrate.cli.help import example
 from magistrate.cli.options import JsonOption
 from magistrate.cli.terminal import Terminal
 
-app = typer.Typer(help="List judges and show their cards.", rich_markup_mode=None)
+app = typer.Typer(
+    help="List judges and show their cards.", rich_markup_mode=None, invoke_without_command=True
+)
 
 CARD_FILE = "CARD.md"
+
+
+@app.callback()
+def judges(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the judges, unless a command says otherwise."""
+    if context.invoked_subcommand is None:
+        list_judges(as_json=as_json)
 
 
 @app.command("list", epilog=example("magistrate judges list"))

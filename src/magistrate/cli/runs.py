@@ -13,13 +13,16 @@ import typer
 from magistrate.cli.exits import BAD_RUN
 from magistrate.cli.help import example
 from magistrate.cli.options import JsonOption, QuietOption
+from magistrate.cli.remarks import remarks_on
 from magistrate.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from magistrate.report.summary import RunSummary
     from magistrate.store.run import Run
 
-app = typer.Typer(help="List, show and check run folders.", rich_markup_mode=None)
+app = typer.Typer(
+    help="List, show and check run folders.", rich_markup_mode=None, invoke_without_command=True
+)
 
 _MAKE_A_RUN = "magistrate judge examples/pairs.jsonl --judge mini --out runs/first"
 
@@ -29,6 +32,13 @@ ROWS_IN_JSON = 1_000
 RunArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="A run folder.", show_default=False)
 ]
+
+
+@app.callback()
+def runs(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the runs in the folder `runs`, unless a command says otherwise."""
+    if context.invoked_subcommand is None:
+        list_runs(as_json=as_json)
 
 
 @app.command(
@@ -49,7 +59,7 @@ def list_runs(
     from magistrate.report.wrap import NARROWEST, Fitting, Wrapped, slack
 
     terminal = Terminal(as_json)
-    runs, unreadable = _find_runs(folder)
+    found, unreadable = _find_runs(folder)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("run", overflow="fold", min_width=NARROWEST)
     table.add_column("judge", overflow="fold", min_width=NARROWEST)
@@ -58,7 +68,7 @@ def list_runs(
     table.add_column("state", no_wrap=True)
     table.add_column("updated", no_wrap=True)
     lines: list[RenderableType] = []
-    for run in runs:
+    for run in found:
         manifest = run.manifest
         path, judge = harmless(str(run.path)), harmless(manifest.judge.name)
         judged = f"{manifest.judged / manifest.readings:.0%}" if manifest.readings else ""
@@ -71,8 +81,8 @@ def list_runs(
         table.add_row(Wrapped(path), Wrapped(judge), *cells)
         said = f"{judge}: {cells[0]} samples, {judged} judged, {cells[2]}, {cells[3]}"
         lines += [Wrapped(path), Padding(Wrapped(said), (0, 0, 0, 2))]
-    if runs:
-        spare = slack(str(run.path) for run in runs) + slack(r.manifest.judge.name for r in runs)
+    if found:
+        spare = slack(str(run.path) for run in found) + slack(r.manifest.judge.name for r in found)
         terminal.table(Fitting(table, Group(*lines), spare))
     else:
         terminal.note(f"no runs in {folder}; 'magistrate judge FILES' makes one")
@@ -81,7 +91,7 @@ def list_runs(
     terminal.json(
         {
             "folder": str(folder),
-            "runs": [_listed_json(run) for run in runs],
+            "runs": [_listed_json(run) for run in found],
             "unreadable": unreadable,
         }
     )
@@ -92,7 +102,7 @@ def show_run(
     run_folder: RunArgument, as_json: JsonOption = False, quiet: QuietOption = False
 ) -> None:
     """Show the result of a run again, finished or not."""
-    from magistrate.report.summary import evaluate
+    from magistrate.report.summary import summarise
     from magistrate.report.table import summary_table
     from magistrate.report.text import counted, dollars
     from magistrate.store.conversations import asked_of
@@ -102,11 +112,13 @@ def show_run(
     terminal = Terminal(as_json, quiet)
     run = open_run(run_folder)
     changed = changed_since(run)
-    summary = evaluate(run)
+    summary = summarise(run)
     terminal.notices([*run.notices(), *([changed] if changed else [])])
     terminal.bad_rows(run.bad_rows(), summary.bad_rows, run.folder.bad_rows)
     terminal.table(summary_table(summary))
     terminal.json(run_json(run, summary))
+    for remark in remarks_on(run):
+        terminal.note(f"note: {remark}")
     asked = asked_of(run.folder.conversations)
     if asked.questions:
         terminal.note(

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from magistrate._version import __version__
+from magistrate.errors import RunMismatchError
+from magistrate.formats.base import Notice
 from magistrate.judging.judge import Judge
 from magistrate.store.disk import writing
 from magistrate.store.folder import RunFolder
@@ -24,6 +26,8 @@ def begin_or_resume(
 ) -> RunManifest:
     """Return the manifest of the run that now stands in the folder, whose lock is held.
 
+    A run in which nothing is judged yet binds nobody: whoever comes takes it over.
+
     Raises:
         InputError: The input cannot be read or holds nothing to judge.
         RunMismatchError: The folder holds a run of another input, judge or setting.
@@ -31,8 +35,10 @@ def begin_or_resume(
         RunError: The folder holds other things, or cannot be written.
     """
     if folder.holds_run():
-        if not start_over:
+        if not start_over and not _is_empty(folder):
             return _resume(folder, intake, judge, settings)
+        if not start_over:
+            return _take_over(folder, intake, judge, settings)
         move_aside(folder)
     return _begin(folder, intake, judge, settings)
 
@@ -77,6 +83,28 @@ def _begin(folder: RunFolder, intake: Intake, judge: Judge, settings: RunSetting
     return manifest
 
 
+def _is_empty(folder: RunFolder) -> bool:
+    """Whether a run holds no work: no judgment, none that was lost, no question to its judge."""
+    if read_manifest(folder.manifest).lines:
+        return False
+    files = (folder.judgments, folder.damaged, folder.conversations)
+    return not any(file.exists() and file.stat().st_size for file in files)
+
+
+def _take_over(
+    folder: RunFolder, intake: Intake, judge: Judge, settings: RunSettings
+) -> RunManifest:
+    known = read_manifest(folder.manifest)
+    manifest = _begin(folder, intake, judge, settings)
+    if known.judge_id != manifest.judge_id:
+        message = (
+            f"{folder.path} held a run of '{known.judge.name}' in which nothing was judged; it is "
+            f"one of '{judge.spec.name}' now"
+        )
+        intake.changes = (Notice(kind="run-taken-over", message=message),)
+    return manifest
+
+
 def _resume(folder: RunFolder, intake: Intake, judge: Judge, settings: RunSettings) -> RunManifest:
     known = read_manifest(folder.manifest)
     differences = [
@@ -86,6 +114,12 @@ def _resume(folder: RunFolder, intake: Intake, judge: Judge, settings: RunSettin
     other_input = intake.match(folder, known, take_over=not differences)
     if other_input is not None:
         differences.append(f"input: {other_input}")
+    if intake.limit_shrank and len(differences) == 1:
+        raise RunMismatchError(
+            f"{folder.path} has {known.samples} samples, and --limit {intake.samples} asks for "
+            f"fewer: a limit can grow, not shrink; give --limit {known.samples} or more, leave it "
+            f"out, or choose another folder with --out"
+        )
     if differences:
         raise mismatch(folder.path, known, differences)
     return known.model_copy(

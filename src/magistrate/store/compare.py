@@ -26,6 +26,8 @@ class Comparison:
 
     difference: str | None = None
     """Why it is another input, in words; None when the run can go on with it."""
+    is_shorter: bool = False
+    """Whether the difference is that the input ends before the run's samples do."""
     added: int = 0
     """Samples behind those of the run."""
     changed: int = 0
@@ -87,7 +89,9 @@ def compare_samples(
         if row - added + left < known_samples:
             raise shorter_than_the_run(path, row - added + left, known_samples)
         if left:
-            return Comparison(f"the run has {row + left} samples, the input has {row}")
+            return Comparison(
+                f"the run has {row + left} samples, the input has {row}", is_shorter=True
+            )
         if new is not None:
             new.put_in_place()
     return Comparison(added=added, changed=changed)

@@ -13,7 +13,7 @@ from magistrate.formats.base import Notice
 from magistrate.prompts.demonstrations import content_of, draw_demonstrations
 from magistrate.records import Sample
 from magistrate.store.asked import line_of, source_of
-from magistrate.store.disk import write_atomically
+from magistrate.store.disk import write_atomically, writing
 from magistrate.store.folder import RunFolder
 from magistrate.store.lines import read_records
 from magistrate.store.manifest import MOST, DemonstrationSettings, describe_input
@@ -99,6 +99,9 @@ def keep_demonstrations(folder: RunFolder, shown: Shown) -> None:
     if shown.samples:
         lines = [line_of(sample, number) for number, sample in enumerate(shown.samples, 1)]
         write_atomically(folder.demonstrations, b"".join(lines))
+    else:
+        with writing(folder.demonstrations):
+            folder.demonstrations.unlink(missing_ok=True)
 
 
 def kept_demonstrations(folder: RunFolder) -> tuple[Sample, ...]:

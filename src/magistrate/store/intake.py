@@ -58,6 +58,8 @@ class Intake:
         """Samples that have images."""
         self.readings = 0
         """Readings planned: samples of equal text are read once."""
+        self.limit_shrank = False
+        """Whether the run had more samples than the limit lets through, and the same ones."""
         self.changes: tuple[Notice, ...] = ()
         """What was taken over into an existing run."""
 
@@ -139,6 +141,7 @@ class Intake:
                     f"remembers: it was changed after the run began; restore it, or choose "
                     f"another folder with --out"
                 )
+            self.limit_shrank = comparison.is_shorter and self.samples == self._limit
             return comparison.difference
         if take_over:
             self.changes = tuple(comparison.notices())

@@ -15,6 +15,7 @@ from typing import IO, Any, cast
 
 from magistrate.errors import InputError
 from magistrate.formats.base import Notice
+from magistrate.formats.columns import listed
 from magistrate.formats.notices import NoticeLog
 from magistrate.formats.source import STDIN
 from magistrate.records import Record, Sample
@@ -100,7 +101,10 @@ class Tally:
         self.written += 1
         for part in parts(sample):
             if part not in self.holds:
-                self.log.add("not-written", f"'{self.to}' has no place for {part}", row=place)
+                what = part
+                if part == OTHER_FIELDS:
+                    what = f"the fields {listed(list(sample.meta))}"
+                self.log.add("not-written", f"'{self.to}' has no place for {what}", row=place)
 
     def report(self, path: str) -> WriteReport:
         """Return what happened."""
@@ -114,10 +118,13 @@ class Tally:
         )
 
 
+OTHER_FIELDS = "other fields"
+"""What only the file knew, in ``Sample.meta``."""
+
 ALL_PARTS = frozenset(
     {"reference", "rubric", "context", "images", "category", "language", "id", "preference"}
     | {"scores", "ranking", "named labels", "soft labels", "reasons", "annotators"}
-    | {"several annotators", "dialogues", "answers over several turns", "other fields"}
+    | {"several annotators", "dialogues", "answers over several turns", OTHER_FIELDS}
 )
 
 
@@ -141,7 +148,7 @@ def parts(sample: Sample) -> Iterator[str]:
         "several annotators": len(sample.gold) > 1,
         "dialogues": not isinstance(sample.question, str),
         "answers over several turns": any(answer.turns for answer in sample.answers),
-        "other fields": sample.meta,
+        OTHER_FIELDS: sample.meta,
     }
     return (name for name, value in fields.items() if value)
 

@@ -11,20 +11,21 @@ import io
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
 from magistrate.formats.base import RowError
-from magistrate.formats.writers.base import Tally, WriteReport, new_file
+from magistrate.formats.writers.base import OTHER_FIELDS, Tally, WriteReport, new_file
 from magistrate.formats.writers.golds import LABEL_WORDS, scored, the_preference, the_scores
+from magistrate.formats.writers.others import Kind, OtherColumns, as_kind
 from magistrate.records import Sample
 
 TableKind = Literal["csv", "tsv", "parquet"]
 
 TABLE_HOLDS = frozenset(
     {"reference", "rubric", "context", "images", "category", "language", "id", "preference"}
-    | {"scores", "named labels", "annotators", "ranking"}
+    | {"scores", "named labels", "annotators", "ranking", OTHER_FIELDS}
 )
 
 _ORDER = (
@@ -93,17 +94,24 @@ def write_table(
     with tempfile.TemporaryDirectory(prefix="magistrate-") as folder:
         # The columns are known only at the end, so rows wait on disk and not in memory.
         spool = Path(folder) / "rows.jsonl"
-        columns = _spool(samples, spool, tally, kind)
+        columns, others = _spool(samples, spool, tally, kind)
         if not tally.any_written():
             return tally.report(path)
         if kind == "parquet":
-            _write_parquet(spool, path, columns, tally.written)
+            _write_parquet(spool, path, columns, others, tally.written)
         else:
-            _write_delimited(spool, path, columns, "\t" if kind == "tsv" else ",")
+            _write_delimited(spool, path, columns, others, "\t" if kind == "tsv" else ",")
     return tally.report(path)
 
 
-def _spool(samples: Iterable[Sample], spool: Path, tally: Tally, kind: TableKind) -> list[str]:
+def _spool(
+    samples: Iterable[Sample], spool: Path, tally: Tally, kind: TableKind
+) -> tuple[list[str], dict[str, Kind]]:
+    """Write the rows to disk; return the columns, and of these the other fields' with their kinds.
+
+    The columns of other fields stand last, in the sequence in which they come up.
+    """
+    others = OtherColumns(tally)
     columns: dict[str, None] = {"question": None}
     count: int | None = None
     with spool.open("w", encoding="ascii") as file:
@@ -115,12 +123,13 @@ def _spool(samples: Iterable[Sample], spool: Path, tally: Tally, kind: TableKind
                 tally.skip(sample, place, str(error))
                 continue
             row = table_row(sample, tally, place)
+            columns.update(dict.fromkeys(row))
+            row |= others.cells(sample.meta, place)
             if kind == "parquet":
                 row = _without_surrogates(row, tally, place)
-            columns.update(dict.fromkeys(row))
             file.write(json.dumps(row) + "\n")
             tally.wrote(sample, place)
-    return sorted(columns, key=_place)
+    return [*sorted(columns, key=_place), *others.kinds], others.kinds
 
 
 def _need_count(sample: Sample, count: int) -> None:
@@ -161,26 +170,41 @@ def _rows(spool: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _write_delimited(spool: Path, path: str, columns: list[str], delimiter: str) -> None:
+def _write_delimited(
+    spool: Path, path: str, columns: list[str], others: Mapping[str, Kind], delimiter: str
+) -> None:
+    texts: dict[str, Kind] = dict.fromkeys(others, "text")
     with new_file(path) as raw:
         text = io.TextIOWrapper(
             cast("BinaryIO", raw), encoding="utf-8", errors="surrogatepass", newline=""
         )
         writer = csv.DictWriter(text, columns, restval="", delimiter=delimiter)
         writer.writeheader()
-        writer.writerows(_rows(spool))
+        writer.writerows(_of_kinds(row, texts) for row in _rows(spool))
         text.flush()
         text.detach()
 
 
-def _write_parquet(spool: Path, path: str, columns: list[str], rows: int) -> None:
+def _of_kinds(row: dict[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    for name in row.keys() & kinds.keys():
+        row[name] = as_kind(row[name], kinds[name])
+    return row
+
+
+def _write_parquet(
+    spool: Path, path: str, columns: list[str], others: Mapping[str, Kind], rows: int
+) -> None:
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    types: dict[str, Any] = {c: pl.Float64 if c.startswith("score") else pl.String for c in columns}
+    of_kind = {"bool": pl.Boolean, "int": pl.Int64, "float": pl.Float64, "text": pl.String}
+    types: dict[str, Any] = {
+        c: of_kind[others[c]] if c in others else pl.Float64 if c.startswith("score") else pl.String
+        for c in columns
+    }
 
     def batches(*_: object) -> Iterator[pl.DataFrame]:
-        return (pl.DataFrame(batch, schema=types) for batch in _batches(spool))
+        return (pl.DataFrame(batch, schema=types) for batch in _batches(spool, others))
 
     # A row group is held in memory while it is written: its size bounds the memory, whatever the
     # length of the file. (Scanning the spool as NDJSON maps and holds all of it.)
@@ -193,8 +217,8 @@ def _write_parquet(spool: Path, path: str, columns: list[str], rows: int) -> Non
         shutil.copyfileobj(made, out)
 
 
-def _batches(spool: Path) -> Iterator[list[dict[str, Any]]]:
+def _batches(spool: Path, kinds: Mapping[str, Kind]) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows of the spool, some megabytes at a time."""
     with spool.open("rb") as file:
         while lines := file.readlines(_BATCH_BYTES):
-            yield [json.loads(line) for line in lines]
+            yield [_of_kinds(json.loads(line), kinds) for line in lines]

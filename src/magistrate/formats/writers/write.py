@@ -8,7 +8,7 @@ from itertools import chain
 from os import PathLike, fspath
 from typing import IO
 
-from magistrate.errors import FormatError, nearest_of
+from magistrate.errors import FormatError, InputError, nearest_of
 from magistrate.formats.base import RowError
 from magistrate.formats.sniff import LIST
 from magistrate.formats.source import STDIN
@@ -107,6 +107,7 @@ def write_samples(
     if name != STDIN:
         place_for(name)  # before anything is read: a table is written only at the end
     if target == MTBENCH:
+        _check_names_folder(name)
         return write_mtbench(samples, name, strict=strict)
     if target in ("csv", "tsv", "parquet"):
         return write_table(samples, name, target, strict=strict)  # type: ignore[arg-type]
@@ -115,6 +116,22 @@ def write_samples(
     if target == _ALPACA_EVAL:
         target, samples = _which_alpaca_eval(samples)
     return _write_rows(samples, name, _BY_NAME[target], strict=strict)
+
+
+def _check_names_folder(name: str) -> None:
+    """Refuse the name of a file for what becomes a folder.
+
+    Raises:
+        InputError: It is one, or is standard output.
+    """
+    ending = next((end for end in (*_SUFFIXES, ".txt", ".gz") if name.endswith(end)), None)
+    if ending is not None:
+        raise InputError(
+            f"'{MTBENCH}' is written as a folder of several files, and {name} is the name of a "
+            f"file; name a folder, such as {name.removesuffix('.gz').removesuffix(ending)}"
+        )
+    if name == STDIN:
+        raise InputError(f"'{MTBENCH}' is written as a folder; name one, standard output is none")
 
 
 def _which_alpaca_eval(samples: Iterable[Sample]) -> tuple[str, Iterable[Sample]]:
