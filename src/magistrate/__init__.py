@@ -4,7 +4,7 @@
 
     samples = mg.read_samples("pairs.jsonl")
     run = mg.judge(samples, judge="mini", out="runs/first")
-    print(run.summary())
+    print(mg.evaluate(run))
 
 Names are imported when first used, so that ``import magistrate`` stays fast.
 """
@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from magistrate.records import Sample as Sample
     from magistrate.records import Turn as Turn
     from magistrate.records import Usage as Usage
+    from magistrate.report.evaluation import Evaluation as Evaluation
+    from magistrate.report.evaluation import evaluate as evaluate
     from magistrate.report.html.write import Written as Written
     from magistrate.report.html.write import write_report as write_report
     from magistrate.report.summary import RunSummary as RunSummary
-    from magistrate.report.summary import evaluate as evaluate
+    from magistrate.report.summary import summarise as summarise
     from magistrate.store.asking import ask as ask
     from magistrate.store.batch import collect_batch as collect_batch
     from magistrate.store.batch import emit_batch as emit_batch
@@ -58,6 +60,7 @@ _HOME = {
     "Answer": "magistrate.records",
     "Decision": "magistrate.records",
     "DryRun": "magistrate.store.dry",
+    "Evaluation": "magistrate.report.evaluation",
     "FollowUp": "magistrate.store.conversations",
     "Gold": "magistrate.records",
     "Judge": "magistrate.judging.judge",
@@ -80,7 +83,7 @@ _HOME = {
     "collect_batch": "magistrate.store.batch",
     "dry_run": "magistrate.store.dry",
     "emit_batch": "magistrate.store.batch",
-    "evaluate": "magistrate.report.summary",
+    "evaluate": "magistrate.report.evaluation",
     "inspect_files": "magistrate.formats.inspect",
     "judge": "magistrate.store.running",
     "load_judge": "magistrate.judging.resolve",
@@ -88,6 +91,7 @@ _HOME = {
     "probe": "magistrate.probes.audit",
     "read_judgments": "magistrate.formats.reading",
     "read_samples": "magistrate.formats.reading",
+    "summarise": "magistrate.report.summary",
     "verify_run": "magistrate.store.verify",
     "write_report": "magistrate.report.html.write",
     "write_samples": "magistrate.formats.writers",

@@ -1,6 +1,6 @@
 """Published figures, and the same figures as this package computes them from the public files.
 
-Each :class:`Golden` reads files as they are in the wild through ``evaluate_judge`` and takes its
+Each :class:`Golden` reads files as they are in the wild through ``evaluate`` and takes its
 numbers from the result; nothing is computed here but a lookup. The tests and ``make goldens`` use
 the same table.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import published as known
 
-from magistrate.report.evaluation import Evaluation, evaluate_judge
+from magistrate.report.evaluation import Evaluation, evaluate
 from magistrate.report.judged import read_judged
 
 MOST_DECIMALS = 9
@@ -86,7 +86,7 @@ def check(golden: Golden, data: Path) -> list[Checked]:
 @cache
 def evaluated(*files: Path, labels: Path | None = None, rule: str | None = None) -> Evaluation:
     """Evaluate stored judgments; the result is kept."""
-    return evaluate_judge(*files, labels=labels, rule=rule)
+    return evaluate(*files, labels=labels, rule=rule)
 
 
 def rule_numbers(found: Evaluation) -> Numbers:
@@ -142,7 +142,7 @@ def _pandalm_people(data: Path) -> Numbers:
 def _tournament(data: Path) -> Numbers:
     """Wins and half the ties of five models over ten pairings, by the human majority."""
     labels = read_judged(data / "pandalm" / "testset-v1.json", labels_as_judge=True)
-    found = evaluate_judge(labels)
+    found = evaluate(labels)
     assert found.pairs is not None
     return {model.model: model.points for model in found.pairs.models}
 

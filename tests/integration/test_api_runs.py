@@ -66,7 +66,7 @@ def test_a_run_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path) -
         server.script = verdict
         server.asked.clear()
         run = mg.judge(samples(40), judge, out)
-    assert mg.evaluate(run).decisions["ok"] == 40
+    assert mg.summarise(run).decisions["ok"] == 40
     judgments = [json.loads(line) for line in (out / "judgments.jsonl").read_bytes().splitlines()]
     assert len({judgment["key"] for judgment in judgments if judgment["status"] == "ok"}) == 80
     assert len([judgment for judgment in judgments if judgment["status"] == "ok"]) == 80
@@ -88,7 +88,7 @@ def test_a_limit_of_costs_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
         assert 0 < paid <= (550 - 512) / 2 + 1
         run = mg.judge(samples(40), judge, out, engine_options=options)
         assert len(server.asked) == 80
-    assert mg.evaluate(run).decisions["ok"] == 40
+    assert mg.summarise(run).decisions["ok"] == 40
 
 
 def test_the_key_is_in_no_file_no_record_no_log_and_no_error(
@@ -107,7 +107,7 @@ def test_the_key_is_in_no_file_no_record_no_log_and_no_error(
     with FaultServer(leaks) as server:
         judge = f"openai:m@{server.url}#pair"
         run = mg.judge(samples(12), judge, out)
-        text = str(mg.evaluate(run)) + repr(run)
+        text = str(mg.summarise(run)) + repr(run)
         server.script = lambda _: error(401, f"Incorrect API key provided: {KEY}")
         with pytest.raises(EngineError) as caught:
             mg.judge(samples(13), judge, out)

@@ -14,7 +14,7 @@ from magistrate.cli.main import main
 from magistrate.errors import InputError
 from magistrate.metrics.breakdown import question_type
 from magistrate.records import Answer, Gold, Preference, Sample, Turn
-from magistrate.report.evaluation import Evaluation, evaluate_judge
+from magistrate.report.evaluation import Evaluation, evaluate
 from magistrate.report.evaluation_table import evaluation_table
 from magistrate.report.table import plain_text
 
@@ -53,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_agreement_baselines_and_labels(runs: Path) -> None:
-    found = evaluate_judge(runs / "longer").pairs
+    found = evaluate(runs / "longer").pairs
     assert found is not None
     assert found.agreement is not None
     # Right wherever the label decides; the twelve labelled ties are all missed.
@@ -69,7 +69,7 @@ def test_agreement_baselines_and_labels(runs: Path) -> None:
 
 
 def test_a_judge_of_places_is_found_out(runs: Path) -> None:
-    found = evaluate_judge(runs / "first").pairs
+    found = evaluate(runs / "first").pairs
     assert found is not None
     assert found.position is not None
     assert found.position.toward_first.value == 1
@@ -77,7 +77,7 @@ def test_a_judge_of_places_is_found_out(runs: Path) -> None:
 
 
 def test_not_ok_is_shown_and_never_becomes_a_verdict(runs: Path) -> None:
-    found = evaluate_judge(runs / "nonsense").pairs
+    found = evaluate(runs / "nonsense").pairs
     assert found is not None
     assert found.agreement is not None
     lost = found.statuses["unparsed"]
@@ -91,7 +91,7 @@ def test_not_ok_is_shown_and_never_becomes_a_verdict(runs: Path) -> None:
 
 def test_parts_add_up(runs: Path) -> None:
     by = ("category", "language", "model", "length", "length-gap", "question-type")
-    found = evaluate_judge(runs / "longer", by=by).pairs
+    found = evaluate(runs / "longer", by=by).pairs
     assert found is not None
     assert set(found.breakdowns) == set(by)
     for name in ("category", "language", "length", "length-gap", "question-type"):
@@ -123,7 +123,7 @@ def test_question_types(question: Any, kind: str) -> None:
 
 
 def test_annotators_among_themselves_and_the_judge_with_each(runs: Path) -> None:
-    found = evaluate_judge(runs / "longer").pairs
+    found = evaluate(runs / "longer").pairs
     assert found is not None
     assert found.annotators is not None
     assert found.annotators.labels == {"first": 24, "tie": 12, "second": 24, "no majority": 0}
@@ -134,7 +134,7 @@ def test_annotators_among_themselves_and_the_judge_with_each(runs: Path) -> None
 
 
 def test_one_annotator_as_the_truth_with_a_second_judge(runs: Path) -> None:
-    found = evaluate_judge(runs / "longer", against=runs / "first")
+    found = evaluate(runs / "longer", against=runs / "first")
     assert set(found.against) == {"h1", "h2", "h3"}
     rows = found.against["h1"]
     assert [row.kind for row in rows] == ["judge", "second judge", "annotator", "annotator"]
@@ -143,7 +143,7 @@ def test_one_annotator_as_the_truth_with_a_second_judge(runs: Path) -> None:
     # A judge that always takes the first says tie over both orders.
     assert rows[1].agreement.value == pytest.approx(12 / 60)
     assert len({row.n for row in rows}) == 1
-    alone = evaluate_judge(runs / "longer")
+    alone = evaluate(runs / "longer")
     assert [row.kind for row in alone.against["h1"]] == ["judge", "annotator", "annotator"]
 
 
@@ -151,30 +151,30 @@ def test_a_second_judge_of_other_samples_is_refused(runs: Path, tmp_path: Path) 
     others = [pair(k, question=f"another {k}", source_id=f"x{k}") for k in range(3)]
     mg.judge(others, "scripted:longer", tmp_path / "others")
     with pytest.raises(InputError, match="no pair in common"):
-        evaluate_judge(runs / "longer", against=tmp_path / "others")
+        evaluate(runs / "longer", against=tmp_path / "others")
 
 
 def test_without_labels_there_is_no_agreement(runs: Path) -> None:
-    found = evaluate_judge(runs / "bare").pairs
+    found = evaluate(runs / "bare").pairs
     assert found is not None
     assert found.agreement is None
     assert found.baselines == ()
     assert found.annotators is None
-    assert "Agreement" not in str(evaluate_judge(runs / "bare"))
+    assert "Agreement" not in str(evaluate(runs / "bare"))
 
 
 def test_an_opened_run_is_evaluated_like_its_folder(runs: Path) -> None:
-    assert evaluate_judge(mg.open_run(runs / "longer")) == evaluate_judge(runs / "longer")
+    assert evaluate(mg.open_run(runs / "longer")) == evaluate(runs / "longer")
 
 
 def test_the_result_is_the_same_when_it_is_read_back(runs: Path) -> None:
-    found = evaluate_judge(runs / "nonsense", by=["category"], rule="judgelm")
+    found = evaluate(runs / "nonsense", by=["category"], rule="judgelm")
     assert Evaluation.model_validate_json(found.model_dump_json()) == found
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 def test_the_table_keeps_within_its_width(runs: Path, width: int) -> None:
-    found = evaluate_judge(
+    found = evaluate(
         runs / "nonsense",
         by=["category", "length", "model"],
         rule="llmbar",
@@ -191,7 +191,7 @@ def test_names_from_data_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     bad = "\x1b[31mred\x1b[0m [bold]x[/bold]"
     samples = [pair(k, category=bad) for k in range(4)]
     run = mg.judge(samples, "scripted:longer", tmp_path / "run")
-    text = str(evaluate_judge(run, by=["category"]))
+    text = str(evaluate(run, by=["category"]))
     assert "\x1b" not in text
     assert "[bold]x[/bold]" in text
 
@@ -219,7 +219,7 @@ def write_singles(path: Path, scores: list[float], models: list[str]) -> Path:
 
 def test_single_answers_by_model_with_unusable_scores_left_out(tmp_path: Path) -> None:
     path = write_singles(tmp_path / "single.jsonl", [8, -1, 6, 4], ["a", "a", "a", "b"])
-    found = evaluate_judge(path).singles
+    found = evaluate(path).singles
     assert found is not None
     assert found.not_ok.value == 0.25
     best = found.models[0]
@@ -228,7 +228,7 @@ def test_single_answers_by_model_with_unusable_scores_left_out(tmp_path: Path) -
 
 def test_single_answers_against_gold_scores_and_labels(tmp_path: Path) -> None:
     run = mg.judge([single(k, score=float(k % 7)) for k in range(40)], "mini", tmp_path / "scores")
-    found = evaluate_judge(run, by=["category", "length"]).singles
+    found = evaluate(run, by=["category", "length"]).singles
     assert found is not None
     assert found.gold_scores == 40
     assert found.correlations is not None
@@ -236,16 +236,16 @@ def test_single_answers_against_gold_scores_and_labels(tmp_path: Path) -> None:
     assert [part.part for part in found.breakdowns["category"]] == ["a", "b"]
     labelled = [single(k, label="yes" if k % 3 else "no") for k in range(30)]
     run = mg.judge(labelled, "mini", tmp_path / "labels")
-    binary = evaluate_judge(run).singles
+    binary = evaluate(run).singles
     assert binary is not None
     assert binary.binary is not None
     assert (binary.binary.positive, binary.binary.positives) == ("no", 10)
-    turned = evaluate_judge(run, good_label="yes").singles
+    turned = evaluate(run, good_label="yes").singles
     assert turned is not None
     assert turned.binary is not None
     assert binary.binary.auroc.value is not None
     assert turned.binary.auroc.value == pytest.approx(1 - binary.binary.auroc.value)
-    assert "AUROC" in str(evaluate_judge(run))
+    assert "AUROC" in str(evaluate(run))
 
 
 def test_rankings_against_gold_ranks(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_rankings_against_gold_ranks(tmp_path: Path) -> None:
     ]
     labels = tmp_path / "gold.jsonl"
     mg.write_samples(gold, labels, to="samples")
-    found = evaluate_judge(path, labels=labels).ranked
+    found = evaluate(path, labels=labels).ranked
     assert found is not None
     assert (found.samples, found.gold) == (3, 2)
     assert found.not_ok.value == pytest.approx(1 / 3)

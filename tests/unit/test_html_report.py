@@ -16,7 +16,7 @@ from report_help import Node, judgments_of, parse, plain_samples, stored
 import magistrate as mg
 from magistrate.cli.main import main
 from magistrate.records import Gold, Sample
-from magistrate.report.evaluation import evaluate_judge
+from magistrate.report.evaluation import evaluate
 
 Make = Callable[..., Path]
 
@@ -170,7 +170,7 @@ def test_the_numbers_are_those_of_evaluate(tmp_path: Path) -> None:
     mg.write_report(said, labels=labels, csv=tmp_path / "csv")
     with (tmp_path / "csv/headline.csv").open(encoding="utf-8") as file:
         rows = {row["measure"].strip(): row for row in csv.DictReader(file)}
-    found = evaluate_judge(said, labels=labels).pairs
+    found = evaluate(said, labels=labels).pairs
     assert found is not None
     assert found.agreement is not None
     assert found.position is not None

@@ -28,7 +28,7 @@ from magistrate.records import (
     Usage,
 )
 from magistrate.report.json_view import summary_json
-from magistrate.report.summary import RunSummary, evaluate, with_decisions
+from magistrate.report.summary import RunSummary, summarise, with_decisions
 from magistrate.report.table import plain_text, summary_table
 from magistrate.report.text import harmless
 from magistrate.report.wrap import break_places
@@ -39,7 +39,7 @@ ORDERS = ((0, 1), (1, 0))
 
 @dataclass
 class HandmadeRun:
-    """What :func:`evaluate` needs of a run, from lists."""
+    """What :func:`summarise` needs of a run, from lists."""
 
     rows: Sequence[Sample]
     readings: Sequence[Judgment]
@@ -138,7 +138,7 @@ MIXED = make_run(
 
 
 def test_summary_counts_what_is_in_the_run() -> None:
-    summary = mg.evaluate(MIXED)
+    summary = mg.summarise(MIXED)
     assert (summary.samples, summary.pending) == (24, 0)
     assert summary.decisions == {"ok": 22, "unparsed": 1, "refused": 0, "truncated": 0, "error": 1}
     assert (summary.not_ok.value, summary.not_ok.n) == (2 / 24, 24)
@@ -158,7 +158,7 @@ def test_summary_counts_what_is_in_the_run() -> None:
 def test_missing_decisions_are_pending_and_vote_for_nobody() -> None:
     run = make_run(["first"] * 4)
     run.merged = [run.merged[1], run.merged[3]]
-    summary = evaluate(run)
+    summary = summarise(run)
     assert (summary.samples, summary.pending, summary.models[0].wins) == (4, 2, 2)
     assert "not judged yet  2 samples" in str(summary)
 
@@ -170,7 +170,7 @@ def test_decisions_out_of_sequence_are_an_error_not_a_shifted_join() -> None:
 
 
 def test_reading_alone_is_not_counted_as_measured_consistency() -> None:
-    summary = evaluate(make_run(["first"] * 3, reads_alone=True))
+    summary = summarise(make_run(["first"] * 3, reads_alone=True))
     assert summary.consistency.basis == "by construction"
     assert "by construction" in str(summary)
     assert "100.0 %" not in str(summary).split("consistency")[1].splitlines()[0]
@@ -193,7 +193,7 @@ def cases() -> dict[str, HandmadeRun]:
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 @pytest.mark.parametrize("case", cases())
 def test_table_fits_its_width_and_carries_no_control_characters(case: str, width: int) -> None:
-    text = plain_text(summary_table(evaluate(cases()[case])), width)
+    text = plain_text(summary_table(summarise(cases()[case])), width)
     assert max(cell_len(line) for line in text.splitlines()) <= width
     assert all(char.isprintable() or char == "\n" for char in text)
     assert "nan" not in text.lower()
@@ -201,7 +201,7 @@ def test_table_fits_its_width_and_carries_no_control_characters(case: str, width
 
 
 def test_table_shows_whole_numbers_and_names_at_80_columns() -> None:
-    text = plain_text(summary_table(evaluate(MIXED)), 80)
+    text = plain_text(summary_table(summarise(MIXED)), 80)
     row = next(line for line in text.splitlines() if line.startswith("model-a"))
     assert row.split()[:6] == ["model-a", "12", "4", "6", "63.6", "%"]
     assert "8.3 % [2.3, 25.8] (2 of 24)" in text
@@ -211,7 +211,7 @@ def test_table_shows_whole_numbers_and_names_at_80_columns() -> None:
 
 def test_long_names_are_shown_in_full() -> None:
     name = "".join(random.Random(1).choices("abcdefgh", k=150))
-    text = plain_text(summary_table(evaluate(make_run(["first"], (name, "b")))), 60)
+    text = plain_text(summary_table(summarise(make_run(["first"], (name, "b")))), 60)
     column = "".join(line.split(" ")[0] for line in text.splitlines())
     assert name in column
 
@@ -234,7 +234,7 @@ COMPARED = {"rule", "judge", "longer_wins", "first_wins", "random"}
 
 
 def test_json_keys_are_locked() -> None:
-    view = summary_json(evaluate(MIXED))
+    view = summary_json(summarise(MIXED))
     assert set(view) == {
         "run", "judge", "family", "state", "inputs", "samples", "readings", "repeated", "bad_rows",
         "decisions", "pending",
@@ -259,11 +259,11 @@ def test_json_keys_are_locked() -> None:
 def test_fewer_readings_than_samples_are_explained() -> None:
     run = make_run(["first"] * 4)
     run.rows = [run.rows[0], run.rows[1], run.rows[0], run.rows[0]]
-    alone = evaluate(make_run(["first"] * 4))
+    alone = summarise(make_run(["first"] * 4))
     assert (alone.readings, alone.repeated) == (8, 0)
     assert "equal texts" not in str(alone)
     run.planned = 4
-    summary = evaluate(run)
+    summary = summarise(run)
     assert (summary.readings, summary.repeated) == (4, 2)
     assert (
         "readings     4: equal texts are read once, and 2 samples have the text of an earlier one"
@@ -275,7 +275,7 @@ def test_paths_break_after_a_separator_and_not_in_a_name() -> None:
     path = "data/evaluations/first-quarter/answers_of_the_small_model.jsonl"
     run = make_run(["first"], ("family/model-of-eight-billion", "b"))
     run.inputs = (path,)
-    lines = plain_text(summary_table(evaluate(run)), 40).splitlines()
+    lines = plain_text(summary_table(summarise(run)), 40).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("data/"))
     assert lines[start : start + 2] == [
         "data/evaluations/first-quarter/",
@@ -285,7 +285,7 @@ def test_paths_break_after_a_separator_and_not_in_a_name() -> None:
 
 
 def test_where_a_row_is_too_wide_every_number_and_name_is_still_there() -> None:
-    text = plain_text(summary_table(evaluate(MIXED)), 40)
+    text = plain_text(summary_table(summarise(MIXED)), 40)
     start = text.index("model-a")
     assert " ".join(text[start : text.index("model-b")].split()) == (
         "model-a wins 12, ties 4, losses 6, win rate 63.6 %, 95 % interval [45.5, 81.8]"
@@ -312,10 +312,10 @@ def test_break_places(text: str, width: int, lines: list[str]) -> None:
 
 @pytest.mark.parametrize("case", cases())
 def test_json_is_strict_json(case: str) -> None:
-    text = json.dumps(summary_json(evaluate(cases()[case])), allow_nan=False)
+    text = json.dumps(summary_json(summarise(cases()[case])), allow_nan=False)
     assert json.loads(text)["run"] == "runs/test"
 
 
 def test_summary_is_a_record_that_survives_json() -> None:
-    summary = evaluate(MIXED)
+    summary = summarise(MIXED)
     assert RunSummary.model_validate_json(summary.model_dump_json()) == summary

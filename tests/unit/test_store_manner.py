@@ -189,14 +189,14 @@ def test_without_a_price_no_limit_is_promised(out: Path) -> None:
 
 def test_repeats_measure_the_flip_rate(out: Path) -> None:
     run = mg.judge(samples(40), "scripted:random", out, repeats=3, orders="given")
-    flips = mg.evaluate(run).flips
+    flips = mg.summarise(run).flips
     assert flips is not None
     assert flips.n == 40
     assert flips.value is not None
     assert flips.value > 0.5
-    assert "flips" in str(mg.evaluate(run))
+    assert "flips" in str(mg.summarise(run))
     steady = mg.judge(samples(5), "scripted:longer", out.with_name("b"), repeats=2)
-    assert mg.evaluate(steady).flips == mg.evaluate(steady).flips
-    assert mg.evaluate(steady).flips.value == 0  # type: ignore[union-attr]
+    assert mg.summarise(steady).flips == mg.summarise(steady).flips
+    assert mg.summarise(steady).flips.value == 0  # type: ignore[union-attr]
     once = mg.judge(samples(5), "scripted:longer", out.with_name("c"))
-    assert mg.evaluate(once).flips is None
+    assert mg.summarise(once).flips is None

@@ -99,7 +99,7 @@ def evaluate(
     Our own measures count nothing that is not ok as a tie or as anything else. A rule of another
     tool is applied only when it is named.
     """
-    from magistrate.report.evaluation import evaluate_judge
+    from magistrate.report.evaluation import evaluate as evaluate_judge
     from magistrate.report.evaluation_table import evaluation_table
 
     terminal = Terminal(as_json, quiet)

@@ -15,7 +15,7 @@ questions is drawn without touching samples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,15 +78,16 @@ def question_types(values: ArrayLike, clusters: ArrayLike) -> QuestionTypes:
     return QuestionTypes(totals[places], np.diff(np.append(places, len(totals))))
 
 
-def _dense(clusters: NDArray[np.generic]) -> NDArray[np.int64]:
+def _dense(clusters: NDArray[Any]) -> NDArray[np.int64]:
     """Return small numbers for clusters: themselves where they are small already."""
     import numpy as np
 
-    if clusters.dtype.kind == "i" and len(clusters):
-        codes: NDArray[np.int64] = clusters.astype(np.int64)
-        if codes.min() >= 0 and codes.max() < 4 * len(codes) + 1_000:
-            return codes
-    return np.unique(clusters, return_inverse=True)[1]
+    if clusters.dtype.kind in "iu" and len(clusters):
+        small = clusters.min() >= 0 and clusters.max() < 4 * len(clusters) + 1_000
+        if small:
+            return clusters.astype(np.int64)
+    index: NDArray[np.int64] = np.unique(clusters, return_inverse=True)[1]
+    return index
 
 
 def resampled_totals(types: QuestionTypes, resamples: int, seed: int = SEED) -> Floats:

@@ -1,8 +1,8 @@
 """How far a judge can be trusted, as one record.
 
-    from magistrate.report.evaluation import evaluate_judge
+    from magistrate.report.evaluation import evaluate
 
-    print(evaluate_judge("runs/first", labels="gold.jsonl", by=["category"]))
+    print(evaluate("runs/first", labels="gold.jsonl", by=["category"]))
 
 Our own measures always; another tool's rule only by name, beside them.
 """
@@ -63,7 +63,7 @@ class Evaluation(Record):
         return plain_text(evaluation_table(self), width=100)
 
 
-def evaluate_judge(
+def evaluate(
     *sources: Source,
     labels: str | PathLike[str] | None = None,
     rule: str | None = None,

@@ -128,7 +128,8 @@ def evaluate_pairs(
     if not n:
         return None
     # Small numbers instead of hashes: they need no sorting in each of the measures below.
-    pairs = replace(pairs, question=np.unique(pairs.question, return_inverse=True)[1])
+    questions = np.unique(pairs.question, return_inverse=True)[1].astype(np.uint64)
+    pairs = replace(pairs, question=questions)
     counts = {status: int((pairs.status == k).sum()) for k, status in enumerate(STATUSES)}
     pending = int((pairs.status == PENDING).sum())
     known = np.abs(pairs.gold.astype(int)) <= 1

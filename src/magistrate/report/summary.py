@@ -2,7 +2,7 @@
 
     import magistrate as mg
 
-    summary = mg.evaluate(mg.open_run("runs/first"))
+    summary = mg.summarise(mg.open_run("runs/first"))
     print(summary)
 
 The run is read as a stream; what is kept is a few bytes a sample.
@@ -29,7 +29,7 @@ _REASONS_KEPT = 5
 
 
 class EvaluatedRun(Protocol):
-    """What :func:`evaluate` needs of a run."""
+    """What :func:`summarise` needs of a run."""
 
     @property
     def path(self) -> object:
@@ -113,7 +113,7 @@ class RunSummary(Record):
         return plain_text(summary_table(self), width=100)
 
 
-def evaluate(run: EvaluatedRun) -> RunSummary:
+def summarise(run: EvaluatedRun) -> RunSummary:
     """Measure a run: wins per model, consistency, agreement with labels, failures and speed.
 
     Args:
