@@ -59,7 +59,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
     ("families", "list"): {"families", "broken"},
     ("families", "show", "pair"): {
         "name", "version", "description", "min_answers", "max_answers", "reads_alone",
-        "prompt_hash", "start", "score_start", "verdict", "messages",
+        "shows_images", "prompt_hash", "start", "score_start", "verdict", "messages",
     },
     ("families", "import", "mine", "examples/prompt.txt", "--like", "pair"): {
         "name", "folder", "peer", "prompt", "files", "url", "package", "commit", "licence",

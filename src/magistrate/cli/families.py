@@ -88,6 +88,8 @@ def show_family(
     alone = ", each read alone" if family.reads_alone else ""
     terminal.line(f"{file.name}, version {file.version}: {file.description}")
     terminal.line(f"answers: {_answers(family)}{alone}")
+    if family.shows_images:
+        terminal.line("images: the sample's, before the text of the last message")
     terminal.line(f"verdict: {verdict.words}, {verdict.place} in the reply")
     terminal.line(f"prompt hash: {family.prompt_hash}")
     if file.score_mode is None:
@@ -107,6 +109,7 @@ def show_family(
             "min_answers": family.min_answers,
             "max_answers": family.max_answers,
             "reads_alone": family.reads_alone,
+            "shows_images": family.shows_images,
             "prompt_hash": family.prompt_hash,
             "start": family.start,
             "score_start": family.in_mode("score").start if file.score_mode else None,
