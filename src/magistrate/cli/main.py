@@ -27,6 +27,7 @@ from magistrate.cli import (
     inspect,
     judge,
     judges,
+    pairs,
     probe,
     rank,
     runs,
@@ -63,6 +64,7 @@ app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
+app.command("pairs", epilog=pairs.EXAMPLES)(pairs.pairs)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("report", epilog=report_page.EXAMPLES)(report_page.report)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -83,6 +84,14 @@ def rank(
             "AlpacaEval 2 does.",
         ),
     ] = False,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The samples that were judged, where the judgments do not name the models.",
+            show_default=False,
+        ),
+    ] = None,
     votes: Annotated[
         bool,
         typer.Option(
@@ -119,6 +128,7 @@ def rank(
         pool=pool,
         style_control=style_control,
         length_control=length_control,
+        labels=labels,
         votes=votes,
         judge=judge,
     )

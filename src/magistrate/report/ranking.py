@@ -83,6 +83,7 @@ def rank(
     pool: bool = False,
     style_control: bool = False,
     length_control: bool = False,
+    labels: str | PathLike[str] | None = None,
     votes: bool = False,
     judge: str | None = None,
 ) -> Leaderboard:
@@ -99,6 +100,7 @@ def rank(
         style_control: Hold length and markdown constant (``bradley-terry`` only).
         length_control: Also give the win rates over the baseline with lengths held equal, as
             AlpacaEval 2 does; needs a baseline.
+        labels: The samples that were judged, where the judgments do not name the models.
         votes: Take the labels of files without judgments, such as people's votes, as the verdicts.
         judge: Whose judgments to take from files that hold those of several.
 
@@ -110,7 +112,9 @@ def rank(
     _check(method, baseline, style_control=style_control, length_control=length_control)
     if not sources:
         raise InputError("nothing to rank by; name a run or a file of judgments")
-    groups = _groups(sources, pool=pool, style=style_control, votes=votes, judge=judge)
+    groups = _groups(
+        sources, pool=pool, style=style_control, labels=labels, votes=votes, judge=judge
+    )
     rankings = []
     for group in groups:
         battles = group.battles.result()
@@ -186,7 +190,13 @@ class _Group:
 
 
 def _groups(
-    sources: Sequence[Source], *, pool: bool, style: bool, votes: bool, judge: str | None
+    sources: Sequence[Source],
+    *,
+    pool: bool,
+    style: bool,
+    labels: str | PathLike[str] | None,
+    votes: bool,
+    judge: str | None,
 ) -> list[_Group]:
     groups: dict[str, _Group] = {}
     for source in sources:
@@ -195,6 +205,7 @@ def _groups(
         met = BattleCollector(style=style)
         judged = read_judged(
             path,
+            labels=labels,
             judge=judge,
             labels_as_judge=votes,
             visit=lambda reading, met=met: met.add(reading[0], reading[2]),  # type: ignore[misc]
@@ -296,5 +307,6 @@ def _nothing_to_rank(rankings: Sequence[JudgeRanking]) -> str:
     found = "; ".join(reasons) or "there are no samples"
     return (
         f"nothing to rank models by in {', '.join(total.sources)}: {found}. Ranking needs verdicts "
-        f"on two answers, each with the name of its model"
+        f"on two answers, each with the name of its model; a file of the samples that names them "
+        f"can be given beside (--labels)"
     )

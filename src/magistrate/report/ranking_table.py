@@ -54,9 +54,9 @@ def _ranking(one: JudgeRanking, board: Leaderboard) -> Iterator[RenderableType]:
 
 def _heading(one: JudgeRanking) -> Wrapped:
     what = f" on {harmless(one.category)}" if one.category is not None else ""
-    pooled = " (pooled)" if one.pooled else ""
+    pooled = ", pooled" if one.pooled else ""
     return Wrapped(
-        Text.assemble("models as ", (harmless(one.judge), "bold"), f"{pooled} sees them{what}")
+        Text.assemble("models ranked by ", (harmless(one.judge), "bold"), f"{pooled}{what}")
     )
 
 

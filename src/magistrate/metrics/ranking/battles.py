@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _BITS = (1 << 64) - 1
-_UNKNOWN = 0
+UNKNOWN = 0
+"""Code of two answers whose texts are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class BattleCollector:
             ]
             self._codes.extend((*places, outcome, category))
             self._question.append(question)
-            self._same.append(_same_answers(question, one, other))
+            self._same.append(same_answers(question, one, other))
             if self._style is not None:
                 self._style.extend((*style_counts(one), *style_counts(other)))
 
@@ -202,7 +203,7 @@ class BattleCollector:
     @property
     def repeated(self) -> int:
         """Verdicts on two answers on which there was one already."""
-        known = [code for code in self._same if code != _UNKNOWN]
+        known = [code for code in self._same if code != UNKNOWN]
         return len(known) - len(set(known))
 
     def result(self) -> Battles:
@@ -212,7 +213,7 @@ class BattleCollector:
         codes = np.array(self._codes, dtype=np.int64).reshape(-1, 4)
         codes_of_same = np.array(self._same, dtype=np.uint64)
         _, same, count = np.unique(codes_of_same, return_inverse=True, return_counts=True)
-        verdicts = np.where(codes_of_same == _UNKNOWN, 1, count[same])
+        verdicts = np.where(codes_of_same == UNKNOWN, 1, count[same])
         style = None
         if self._style is not None:
             style = np.array(self._style, dtype=np.float64).reshape(-1, 2, len(FEATURES))
@@ -242,13 +243,13 @@ def _outcomes(decision: Decision, answers: int) -> list[tuple[int, int, int]]:
     return []
 
 
-def _same_answers(question: int, one: Answer, other: Answer) -> int:
+def same_answers(question: int, one: Answer, other: Answer) -> int:
     """Return a code that verdicts on the same two answers share, in whichever order they stand.
 
-    :data:`_UNKNOWN` where the texts are not known: then no two verdicts are taken for one.
+    :data:`UNKNOWN` where the texts are not known: then no two verdicts are taken for one.
     """
     if not _known(one) and not _known(other):
-        return _UNKNOWN
+        return UNKNOWN
     answers = (hash64(f"{answer.model}\0{_text(answer)}") for answer in (one, other))
     return (question + sum(answers)) & _BITS
 
