@@ -25,8 +25,8 @@ def report(
         list[str],
         typer.Argument(
             metavar="RUNS",
-            help="Run folders, or files in which other tools keep their judgments; several are "
-            "shown side by side.",
+            help="Run folders, or files in which other tools keep their judgments (several of one "
+            "judge, such as one for each order, joined by `+`); judges are shown side by side.",
             show_default=False,
         ),
     ],

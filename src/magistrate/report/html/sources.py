@@ -63,12 +63,13 @@ class Source:
 
 
 def read_sources(
-    paths: Sequence[AnyPath], labels: AnyPath | None, samples: int
+    groups: Sequence[Sequence[Path]], labels: AnyPath | None, samples: int
 ) -> tuple[Source, ...]:
     """Read and measure runs and files.
 
     Args:
-        paths: Run folders, or files in which other tools keep judgments.
+        groups: Of each judge its run folder, or the files in which another tool keeps its
+            judgments.
         labels: A test set whose labels replace those of the runs.
         samples: How many samples to show of each.
 
@@ -76,13 +77,13 @@ def read_sources(
         InputError: A file cannot be read or holds no judgments.
         RunError: A folder is not a run, or is damaged.
     """
-    read = [_read(path, labels, samples) for path in paths]
+    read = [_read(paths, labels, samples) for paths in groups]
     judges = [one.judged.judge for one in read]
     sources: list[Source] = []
-    for path, one in zip(paths, read, strict=True):
+    for paths, one in zip(groups, read, strict=True):
         name = one.judged.judge
         if judges.count(name) > 1:
-            name = f"{name} ({Path(path).name or path})"
+            name = f"{name} ({paths[0].resolve().name})"
         sources.append(_measure(one, _unlike(name, sources)))
     return tuple(sources)
 
@@ -96,14 +97,14 @@ class _Read:
     shown: tuple[tuple[Chosen, Reading], ...]
 
 
-def _read(path: AnyPath, labels: AnyPath | None, samples: int) -> _Read:
+def _read(paths: Sequence[Path], labels: AnyPath | None, samples: int) -> _Read:
     from magistrate.report.judged import judged_run, read_judged
     from magistrate.store.run import open_run
 
-    if not Path(path).is_dir():
-        judged = read_judged(path, labels=labels, keep_samples=True)
+    if len(paths) > 1 or not paths[0].is_dir():
+        judged = read_judged(*paths, labels=labels, keep_samples=True)
         return _look(judged, None, judged.samples, samples)
-    run = open_run(Path(path))
+    run = open_run(paths[0])
     if labels is not None:
         judged = judged_run(run, labels=labels, keep_samples=True)
         return _look(judged, run.manifest, judged.samples, samples)

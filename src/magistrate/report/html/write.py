@@ -50,7 +50,8 @@ def write_report(
     """Write a report on one or more judges: plots, the numbers behind them, and samples to look at.
 
     Args:
-        runs: Run folders, opened runs, or files in which other tools keep judgments.
+        runs: Run folders, opened runs, or files in which other tools keep judgments; the files
+            of one judge (such as one for each order) are joined by ``+``.
         out: One file or several; ``.html`` gives the page, which needs no network and no other
             file, ``.md`` the same tables in Markdown. None, without ``csv``: ``report.html`` in
             the folder of the only run.
@@ -62,18 +63,15 @@ def write_report(
         InputError: No run is given, a file cannot be read, or it is not said where to write.
         RunError: A folder is not a run or is damaged, or the disk refuses.
     """
-    paths = [run.path if isinstance(run, Run) else run for run in runs]
-    if not paths:
+    groups = [_paths_of(run) for run in runs]
+    if not groups:
         raise InputError("no run was given; name a run folder or a file of judgments")
-    for path in paths:
-        if not Path(path).exists():
-            raise InputError(f"there is no run folder and no file '{path}'")
-    outputs = _outputs(paths, out, csv)
+    outputs = _outputs(groups, out, csv)
     from magistrate.report.html.contents import build
     from magistrate.report.html.sources import read_sources
 
-    each = 0 if samples <= 0 else max(1, samples // len(paths))
-    contents = build(read_sources(paths, labels, each), each)
+    each = 0 if samples <= 0 else max(1, samples // len(groups))
+    contents = build(read_sources(groups, labels, each), each)
     written = []
     for path in outputs:
         _write(path, _text(path, contents))
@@ -83,14 +81,32 @@ def write_report(
     return Written(tuple(written), contents)
 
 
+def _paths_of(run: AnyPath | Run) -> tuple[Path, ...]:
+    """Return the folder of a run, or the files of one judge, joined by ``+`` where it has several.
+
+    Raises:
+        InputError: There is no such folder or file.
+    """
+    if isinstance(run, Run):
+        return (run.path,)
+    whole = Path(run)
+    parts = (whole,) if whole.exists() else tuple(map(Path, str(run).split("+")))
+    for part in parts:
+        if not part.exists():
+            raise InputError(f"there is no run folder and no file '{part}'")
+    return parts
+
+
 def _outputs(
-    paths: Sequence[AnyPath], out: AnyPath | Sequence[AnyPath] | None, csv: AnyPath | None
+    groups: Sequence[Sequence[Path]],
+    out: AnyPath | Sequence[AnyPath] | None,
+    csv: AnyPath | None,
 ) -> list[Path]:
     if out is None:
         if csv is not None:
             return []
-        only = Path(paths[0])
-        if len(paths) == 1 and only.is_dir():
+        only = groups[0][0]
+        if len(groups) == 1 and only.is_dir():
             return [RunFolder(only).report]
         raise InputError(
             "where to write the report is not said, and only the report of a single run folder "

@@ -7,7 +7,7 @@ from magistrate.report.html.markup import Element, breaking, element, percent_of
 from magistrate.report.html.texts import seen
 
 _HEIGHT = 26
-_ROOM_FOR_TEXT = 0.1
+_ROOM_FOR_TEXT = 0.08
 """Parts smaller than this carry no text; the numbers are in the tip and in the table."""
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from magistrate.report.html.sources import Source
 
 Part = Literal["category", "language"]
-_DRAWN = 30
+_DRAWN = 60
 _DRAWN_OF_SEVERAL = 12
 """Parts that are drawn, the largest ones; the table has all."""
 Row = tuple[str, str, int, Rate, Rate, Rate, Rate]
