@@ -92,6 +92,15 @@ def rank(
             show_default=False,
         ),
     ] = None,
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Answers with answer_id and model_id, where the judgments know answers by id "
+            "alone. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     votes: Annotated[
         bool,
         typer.Option(
@@ -129,6 +138,7 @@ def rank(
         style_control=style_control,
         length_control=length_control,
         labels=labels,
+        answers=answers or (),
         votes=votes,
         judge=judge,
     )

@@ -19,6 +19,7 @@ from magistrate.metrics.ranking.battles import BattleCollector, Battles
 from magistrate.metrics.ranking.estimates import METHODS, Method
 from magistrate.metrics.ranking.ranking import ModelRanking, rank_models
 from magistrate.records import Record
+from magistrate.report.answer_ids import read_answer_ids, with_models
 from magistrate.report.judged import Judged, read_judged
 from magistrate.store.run import Run
 
@@ -84,6 +85,7 @@ def rank(
     style_control: bool = False,
     length_control: bool = False,
     labels: str | PathLike[str] | None = None,
+    answers: Sequence[str | PathLike[str]] = (),
     votes: bool = False,
     judge: str | None = None,
 ) -> Leaderboard:
@@ -101,6 +103,8 @@ def rank(
         length_control: Also give the win rates over the baseline with lengths held equal, as
             AlpacaEval 2 does; needs a baseline.
         labels: The samples that were judged, where the judgments do not name the models.
+        answers: Files of answers (``answer_id``, ``model_id``), where the judgments know answers
+            by id alone.
         votes: Take the labels of files without judgments, such as people's votes, as the verdicts.
         judge: Whose judgments to take from files that hold those of several.
 
@@ -113,17 +117,23 @@ def rank(
     if not sources:
         raise InputError("nothing to rank by; name a run or a file of judgments")
     groups = _groups(
-        sources, pool=pool, style=style_control, labels=labels, votes=votes, judge=judge
+        sources,
+        pool=pool,
+        style=style_control,
+        labels=labels,
+        models=read_answer_ids(answers),
+        votes=votes,
+        judge=judge,
     )
+    collected = [(group, group.battles.result()) for group in groups]
+    _check_baseline(baseline, [battles for _, battles in collected])
     rankings = []
-    for group in groups:
-        battles = group.battles.result()
-        _check_baseline(baseline, battles, group)
-        controlled = _controlled(group, baseline) if length_control and baseline else None
+    for group, battles in collected:
+        # A judge that never saw the baseline is ranked about the mean.
+        own = _within(baseline, battles)
+        controlled = _controlled(group, own) if length_control and own else None
         rankings.append(
-            group.ranking(
-                battles, method, baseline, style_control, category=None, controlled=controlled
-            )
+            group.ranking(battles, method, own, style_control, category=None, controlled=controlled)
         )
         if by is not None:
             rankings += [
@@ -195,6 +205,7 @@ def _groups(
     pool: bool,
     style: bool,
     labels: str | PathLike[str] | None,
+    models: dict[str, str],
     votes: bool,
     judge: str | None,
 ) -> list[_Group]:
@@ -208,7 +219,9 @@ def _groups(
             labels=labels,
             judge=judge,
             labels_as_judge=votes,
-            visit=lambda reading, met=met: met.add(reading[0], reading[2]),  # type: ignore[misc]
+            visit=lambda reading, met=met: met.add(  # type: ignore[misc]
+                with_models(reading[0], models), reading[2]
+            ),
         )
         key = "" if pool else judged.judge
         group = groups.setdefault(key, _Group([], style))
@@ -220,13 +233,12 @@ def _groups(
     return list(groups.values())
 
 
-def _check_baseline(baseline: str | None, battles: Battles, group: _Group) -> None:
-    if baseline is None or not len(battles) or baseline in battles.models:
-        return
-    names = ", ".join(sorted(battles.models)[:20])
-    raise InputError(
-        f"the baseline '{baseline}' is in no battle of {', '.join(group.judges)}; models: {names}"
-    )
+def _check_baseline(baseline: str | None, all_battles: Sequence[Battles]) -> None:
+    names = sorted({name for battles in all_battles for name in battles.models})
+    if baseline is not None and names and baseline not in names:
+        raise InputError(
+            f"the baseline '{baseline}' is in no battle; models: {', '.join(names[:20])}"
+        )
 
 
 def _within(baseline: str | None, battles: Battles) -> str | None:
@@ -307,6 +319,6 @@ def _nothing_to_rank(rankings: Sequence[JudgeRanking]) -> str:
     found = "; ".join(reasons) or "there are no samples"
     return (
         f"nothing to rank models by in {', '.join(total.sources)}: {found}. Ranking needs verdicts "
-        f"on two answers, each with the name of its model; a file of the samples that names them "
-        f"can be given beside (--labels)"
+        f"on two answers, each with the name of its model; give the samples beside (--labels) or, "
+        f"where answers are known by id, the answers (--answers)"
     )
