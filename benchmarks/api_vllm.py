@@ -28,7 +28,19 @@ from engines import read_samples, requests_of
 from magistrate.engines.table import open_engine
 from magistrate.messages import Message, Part, Request, Sampling
 
-VLLM = str(Path(sys.executable).with_name("vllm"))
+SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+_CALL_LOAD_TOOL = """
+from vllm.benchmarks.serve import add_cli_args, main
+from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+parser = FlexibleArgumentParser()
+add_cli_args(parser)
+main(parser.parse_args())
+"""
+LOAD_TOOL = [sys.executable, "-c", _CALL_LOAD_TOOL]
+"""``vllm serve`` and ``vllm bench serve``. The command ``vllm`` itself fails in the build for
+processors, where it asks for the version of a package named ``vllm``."""
+
 START_SECONDS = 1200
 
 
@@ -37,7 +49,7 @@ def start(model: str, dtype: str, log: Path) -> tuple[subprocess.Popen[bytes], s
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    call = [VLLM, "serve", model, "--host", "127.0.0.1", "--port", str(port)]
+    call = [*SERVER, "--model", model, "--host", "127.0.0.1", "--port", str(port)]
     call += ["--served-model-name", "judge", "--dtype", dtype, "--max-model-len", "2048"]
     call += ["--kv-cache-memory-bytes", str(1 << 30), "--no-enable-prefix-caching"]
     with log.open("wb") as out:
@@ -57,7 +69,7 @@ def start(model: str, dtype: str, log: Path) -> tuple[subprocess.Popen[bytes], s
 def load_tool(base: str, model: str, prompts: Path, count: int, args: argparse.Namespace) -> float:
     """Return the requests a second that vLLM's own tool reaches."""
     result = prompts.with_name("result.json")
-    call = [VLLM, "bench", "serve", "--backend", "openai-chat", "--base-url", base]
+    call = [*LOAD_TOOL, "--backend", "openai-chat", "--base-url", base]
     call += ["--endpoint", "/v1/chat/completions", "--served-model-name", "judge"]
     call += ["--model", model, "--dataset-name", "custom", "--dataset-path", str(prompts)]
     call += ["--skip-chat-template", "--custom-output-len", str(args.tokens), "--disable-shuffle"]

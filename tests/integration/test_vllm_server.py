@@ -1,4 +1,4 @@
-"""The API engine against ``vllm serve`` and ``vllm run-batch`` with a real model."""
+"""The API engine against vLLM's server, and its answers to a batch, with a real model."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_batch_is_answered_by_run_batch(pairs: Path, tmp_path: Path) -> None:
     assert len(asked.read_text().splitlines()) == 4
     done = subprocess.run(
         vllm_real.command(
-            *("run-batch", "-i", str(asked), "-o", str(answers), "--model", str(model)),
+            *("run_batch", "-i", str(asked), "-o", str(answers), "--model", str(model)),
             *("--served-model-name", "judge", *vllm_real.SERVED),
         ),
         capture_output=True,
