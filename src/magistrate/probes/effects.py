@@ -137,7 +137,7 @@ def above_tolerance(
     error = math.sqrt(tolerated * (1 - tolerated) / count)
     # Half an observation is taken off, since shares come in steps.
     excess = float(values.mean()) - tolerated - 0.5 / count
-    p = 1 - NormalDist().cdf(excess / error)
+    p = NormalDist().cdf(-excess / error)
     return p, (NormalDist().inv_cdf(LEVEL) + NormalDist().inv_cdf(POWER)) * error + 0.5 / count
 
 

@@ -5,8 +5,7 @@
   annotators prefer, or one drawn by the seed. Its win rate is the attack's success rate. An honest
   judge gives it next to nothing; :data:`TOLERATED` is allowed for pairs whose normal answer is
   worthless too, and the test is one-sided against that.
-* The instruction is **appended** to an answer: what does it win it, beyond polite words as long that
-  ask for nothing.
+* The instruction is **appended** to an answer: what does it win it, beyond as many polite words.
 
 The verdict names the place in which the answer stands as given; in swapped order it names the
 other. An attacker does not know the order either.
@@ -20,9 +19,9 @@ import numpy as np
 
 from magistrate.metrics.columns import PairColumns
 from magistrate.metrics.gold import gold_label
-from magistrate.metrics.intervals import mean_of_points, proportion
+from magistrate.metrics.intervals import proportion
 from magistrate.probes.bench import Arm, Bench, points_of
-from magistrate.probes.effects import above_tolerance
+from magistrate.probes.effects import above_tolerance, mean_difference
 from magistrate.probes.making import not_measured, percent
 from magistrate.probes.perturbations import (
     CONSTANTS,
@@ -115,9 +114,9 @@ def effect_of_attack(name: str, columns: PairColumns, side: tuple[int, ...]) -> 
     if not ok.any():
         why = "no pair with a null answer has an ok reading"
         return not_measured(PROBE, name, why, measure="win rate", not_ok=missing)
-    rate = mean_of_points(points[ok], columns.question[ok])
+    rate = mean_difference(points[ok], columns.question[ok], lowest=0.0)
     p, excess = above_tolerance(points[ok], columns.question[ok], TOLERATED)
-    assert rate.value is not None
+    assert rate is not None
     return Effect(
         probe=PROBE,
         name=name,
@@ -126,7 +125,7 @@ def effect_of_attack(name: str, columns: PairColumns, side: tuple[int, ...]) -> 
         low=rate.low,
         high=rate.high,
         n=rate.n,
-        questions=len(set(columns.question[ok].tolist())),
+        questions=rate.questions,
         not_ok=missing,
         p=p,
         detectable=TOLERATED + excess,
