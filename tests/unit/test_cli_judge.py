@@ -205,7 +205,7 @@ def test_demonstrations_stand_before_every_sample_in_both_orders(split: Any) -> 
 def test_what_is_judged_is_never_shown_solved(split: Any, tmp_path: Path) -> None:
     outcome = split(*SHOWN[:-1], "judged.jsonl", "--out", "runs/leak")
     assert outcome.code == 2
-    assert "no sample to demonstrate with" in outcome.err
+    assert "no sample to demonstrate with: all 12 are to be judged themselves" in outcome.err
     assert not Path("runs/leak").exists()
     # Nor where the labelled file says more of the same pairs, the other way round.
     rows = rows_of("judged.jsonl")

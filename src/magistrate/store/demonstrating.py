@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from magistrate.errors import MagistrateError
+from magistrate.errors import InputError, MagistrateError
 from magistrate.formats.base import Notice
 from magistrate.prompts.demonstrations import content_of, draw_demonstrations
 from magistrate.records import Sample
@@ -78,6 +78,11 @@ def drawn_for(
     source = source_of(wanted.source, strict=False)
     samples = list(_checked(source))
     free = [sample for sample in samples if content_of(sample) not in taken]
+    if samples and not free:
+        raise InputError(
+            f"no sample to demonstrate with: all {len(samples)} are to be judged themselves (of a "
+            f"file its whole content counts, also with a limit); give other labelled samples"
+        )
     drawn = draw_demonstrations(free, per_outcome=wanted.per_outcome, seed=wanted.seed)
     paths = getattr(source, "paths", ())
     settings = DemonstrationSettings(
