@@ -71,9 +71,7 @@ def main() -> None:
 def coverage(count: int) -> dict[tuple[str, bool], list[Effect]]:
     """Print the table of coverage; return the audits of the first size, with bias and without."""
     print(f"{count} simulated audits of each kind; points of a hundred\n")
-    print(
-        "| experiment | questions x pairs | planted | mean estimate | covered | found | detectable |"
-    )
+    print("| experiment | questions x pairs | planted | mean | covered | found | detectable |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     kept: dict[tuple[str, bool], list[Effect]] = {}
     for kind in KINDS:

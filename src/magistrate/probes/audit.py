@@ -136,7 +136,7 @@ def measured(bench: Bench, asked: Asked) -> list[Effect]:
     from magistrate.probes.null import null
     from magistrate.probes.perturbed import perturbed
     from magistrate.probes.position import position
-    from magistrate.probes.self_preference import self_preference
+    from magistrate.probes.self_preference import check_models, self_preference
     from magistrate.probes.style_matrix import style_matrix
     from magistrate.probes.template import template
 
@@ -152,6 +152,8 @@ def measured(bench: Bench, asked: Asked) -> list[Effect]:
         "style-matrix": lambda: style_matrix(bench),
         "perturbed": lambda: perturbed(bench),
     }
+    if "self" in asked.probes:
+        check_models(bench.pairs, asked.own_models)
     for name in asked.probes:
         if name != "style-matrix" and not bench.pairs:
             raise InputError(f"probe '{name}' needs pairs of answers; the input has none")

@@ -13,7 +13,7 @@ the reverse, so the two kinds of error are weighed against each other:
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from magistrate.probes.bench import Bench, points_of
 from magistrate.probes.effects import balanced_difference, mean_difference
 from magistrate.probes.making import WIN_POINTS, effect_of, gains, not_measured, points
 from magistrate.probes.records import Effect
+from magistrate.records import Sample
 
 PROBE = "self"
 _FIX = "let a judge of another family decide pairs with its own models' answers, or a panel"
@@ -35,20 +36,25 @@ def self_preference(bench: Bench, own_models: Collection[str]) -> list[Effect]:
     Args:
         bench: The workbench.
         own_models: Names of models, as the input has them.
-
-    Raises:
-        InputError: The input has none of the models.
     """
     if not own_models:
         why = "say which models are the judge's own family: --own-model NAME"
         return [not_measured(PROBE, "own answers", why)]
-    present = {answer.model for sample in bench.pairs for answer in sample.answers if answer.model}
-    if not present & set(own_models):
+    return effects_of(bench.original(), own_models)
+
+
+def check_models(pairs: Sequence[Sample], own_models: Collection[str]) -> None:
+    """Look whether own models occur, before anything is judged.
+
+    Raises:
+        InputError: The input has none of the models.
+    """
+    present = {answer.model for sample in pairs for answer in sample.answers if answer.model}
+    if own_models and not present & set(own_models):
         raise InputError(
             f"no answer is by {' or '.join(sorted(own_models))}; models of the input: "
             f"{', '.join(sorted(present)) or 'none is named'}"
         )
-    return effects_of(bench.original(), own_models)
 
 
 def effects_of(columns: PairColumns, own_models: Collection[str]) -> list[Effect]:
