@@ -94,6 +94,7 @@ def test_what_fails_is_counted_and_wrong_by_llmbar_s_rule_alone(tmp_path: Path) 
     assert row.result.baselines.longer.n == 40
     assert row.llmbar.average.value is not None
     assert row.llmbar.average.value < 1.0
+    assert any("readings that are not ok: unparsed, no_verdict" in n for n in row.result.notes)
 
 
 # runs, draws, files

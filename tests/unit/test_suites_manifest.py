@@ -110,3 +110,16 @@ def test_an_unknown_set_is_told_with_near_names(tmp_path: Path) -> None:
     manifest(tmp_path, {"name": "pandalm", "files": "a.jsonl", "roles": ["natural"]})
     with pytest.raises(InputError, match="did you mean pandalm"):
         find_manifest(tmp_path).only(["panda-lm"])
+
+
+def test_sets_that_are_left_out_still_demonstrate_and_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", pairs(["first"]))
+    manifest(
+        tmp_path,
+        {"name": "one", "files": "a.jsonl", "roles": ["natural"]},
+        {"name": "two", "files": "a.jsonl", "roles": ["natural", "demonstrations"]},
+        {"name": "three", "files": "a.jsonl", "roles": ["natural"]},
+    )
+    found = find_manifest(tmp_path).only(["one"])
+    assert [one.entry.name for one in found.of("natural")] == ["one"]
+    assert [one.entry.name for one in found.of("demonstrations")] == ["two"]

@@ -104,10 +104,10 @@ def bench(
         manifest.only([name])
     if sets:
         manifest = manifest.only(sets)
-    naming = Naming(classify, categories) if classify else None
     folder = Path(out) if out is not None else Path("runs") / f"bench-{_plain(judge)}"
     card = read_card(judge)
     with OpenedJudge(judge, mode=mode, options=engine_options) as opened:
+        naming = _naming(classify, categories, opened)
         desk = Bench(opened, manifest, folder, limit, seed, max_cost, watch, start_over)
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -144,6 +144,14 @@ def _wanted(suite: str) -> tuple[str, ...]:
     if suite not in SUITES:
         raise MagistrateError(f"suite is '{suite}'; it takes {', '.join(SUITES)} or {ALL}")
     return (suite,)
+
+
+def _naming(classify: str | None, names: Sequence[str], opened: OpenedJudge) -> Naming | None:
+    """Return what assigns categories; where that is the judge itself, its model is shared."""
+    if classify is None:
+        return None
+    is_itself = opened.writes and classify.partition("#")[0] == opened.name.partition("#")[0]
+    return Naming(classify, names, engine=opened.judge.engine if is_itself else None)
 
 
 def _check_numbers(limit: Any, per_outcome: Any) -> None:

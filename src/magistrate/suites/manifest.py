@@ -12,7 +12,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -151,7 +151,7 @@ class Manifest:
         )
 
     def only(self, names: Sequence[str]) -> Manifest:
-        """Return a manifest of some sets; those for demonstrations stay.
+        """Return a manifest of some sets; those for demonstrations stay, for these alone.
 
         Raises:
             InputError: There is no set of a name.
@@ -164,7 +164,13 @@ class Manifest:
                 raise InputError(
                     f"no data set '{name}' in {self.path}; {hint}sets: {', '.join(known)}"
                 )
-        kept = (one for one in self.sets if one.entry.name in names or one.has("demonstrations"))
+        kept = []
+        for one in self.sets:
+            if one.entry.name in names:
+                kept.append(one)
+            elif one.has("demonstrations"):
+                entry = one.entry.model_copy(update={"roles": ("demonstrations",)})
+                kept.append(replace(one, entry=entry))
         return Manifest(self.path, self.base, tuple(kept))
 
 

@@ -135,7 +135,8 @@ class Naming:
             judge: Name of a judge that writes.
             names: The categories.
             options: Of its engine.
-            engine: An engine that is open already, in place of the one that the name means.
+            engine: An engine that is open already, in place of the one that the name means; it is
+                left open.
 
         Raises:
             FamilyError: The names are no list of categories, or the judge has a scoring head.
@@ -164,11 +165,15 @@ class Naming:
         Raises:
             MagistrateError: The judge cannot be loaded or cannot go on; what was named is kept.
         """
-        with self._opened() as judge:
+        judge = self._opened()
+        try:
             return {
                 name: with_categories(found, self._named(bench, judge, name, found))
                 for name, found in judged.items()
             }
+        finally:
+            if self._engine is None:
+                judge.close()
 
     def _opened(self) -> Judge:
         base = self._judge.partition("#")[0]

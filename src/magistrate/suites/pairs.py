@@ -10,6 +10,7 @@ from magistrate.records import Record, Usage
 from magistrate.store.run import Run
 from magistrate.suites.drawing import Drawn
 from magistrate.suites.manifest import DataSet
+from magistrate.suites.running import ReadPairs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,11 +83,10 @@ class PairResult(Record):
 
 def measure_pairs(
     run: Run,
-    columns: PairColumns,
+    read: ReadPairs,
     data: DataSet,
     drawn: Drawn,
     *,
-    truncated: int,
     variant: str = "",
     notes: tuple[str, ...] = (),
 ) -> PairResult:
@@ -94,10 +94,9 @@ def measure_pairs(
 
     Args:
         run: The run over the set.
-        columns: Its pairs.
+        read: Its pairs.
         data: The set.
         drawn: Its samples as they were drawn.
-        truncated: How many of them the judge read shortened.
         variant: How the judge was asked.
         notes: What a reader of the row should know.
     """
@@ -108,6 +107,8 @@ def measure_pairs(
         remarks.append(f"{drawn.others} samples that are no pairs were left out")
     if drawn.bad_count:
         remarks.append(f"{drawn.bad_count} bad rows, listed in the run folder")
+    if read.failure:
+        remarks.append(f"{variant}: {read.failure}" if variant else read.failure)
     return PairResult(
         set=data.entry.name,
         title=data.entry.shown,
@@ -116,11 +117,11 @@ def measure_pairs(
         mode=manifest.judge.settings.get("mode"),
         run=str(run.path),
         available=len(drawn),
-        truncated=truncated,
+        truncated=read.truncated,
         usage=manifest.usage,
         cost=manifest.cost,
         notes=tuple(remarks),
-        **pair_measures(columns, reads_alone=manifest.reads_alone),
+        **pair_measures(read.columns, reads_alone=manifest.reads_alone),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Protocol
 from magistrate.formats.base import Notice
 from magistrate.judging.judge import Judge
 from magistrate.metrics.columns import PairCollector, PairColumns
+from magistrate.report.text import counted, shortened
 from magistrate.store.manifest import RunManifest, read_manifest
 from magistrate.store.progress import Progress
 from magistrate.store.run import Run
@@ -20,6 +22,7 @@ from magistrate.suites.drawing import Drawn, draw
 from magistrate.suites.manifest import DataSet, Manifest
 
 RUN_FILE = "run.json"
+_LONGEST_REASON = 160
 
 
 class Watcher(Protocol):
@@ -117,17 +120,40 @@ class Bench:
         return max(0.0, self.max_cost - spent)
 
 
-def read_pairs(run: Run) -> tuple[PairColumns, int]:
-    """Return a run's pairs as columns, and how many of them the judge read shortened.
+@dataclass(frozen=True, slots=True)
+class ReadPairs:
+    """What a run says of its pairs."""
+
+    columns: PairColumns
+    truncated: int
+    """Pairs that the judge read shortened."""
+    failure: str | None
+    """The most frequent reason of readings that are not ok, in words; None where all are."""
+
+
+def read_pairs(run: Run) -> ReadPairs:
+    """Read a run's pairs.
 
     Raises:
         RunDamagedError: A file of the run cannot be read.
     """
     collector, truncated = PairCollector(), 0
+    reasons: Counter[tuple[str, str]] = Counter()
     for row, (sample, judgments, decision) in enumerate(run.readings()):
         collector.add(row, sample, judgments, decision)
         truncated += decision is not None and decision.truncated
-    return collector.result(), truncated
+        for judgment in judgments:
+            if judgment.status != "ok":
+                reasons[judgment.status, judgment.error or "no reason given"] += 1
+    return ReadPairs(collector.result(), truncated, _most_frequent(reasons))
+
+
+def _most_frequent(reasons: Counter[tuple[str, str]]) -> str | None:
+    if not reasons:
+        return None
+    ((status, error), count), total = reasons.most_common(1)[0], reasons.total()
+    shown = shortened(" ".join(error.split()), _LONGEST_REASON)
+    return f"{count:,} of {counted(total, 'reading')} that are not ok: {status}, {shown}"
 
 
 def _manifest(path: Path) -> RunManifest | None:

@@ -102,11 +102,9 @@ def judge_pairs(
     except (InputError, FamilyError) as error:
         cannot.append(f"{shown}: {error}")
         return None
-    columns, truncated = read_pairs(run)
-    result = measure_pairs(
-        run, columns, data, drawn, variant=way.variant, notes=way.notes, truncated=truncated
-    )
-    return JudgedPairs(result, columns, run)
+    read = read_pairs(run)
+    result = measure_pairs(run, read, data, drawn, variant=way.variant, notes=way.notes)
+    return JudgedPairs(result, read.columns, run)
 
 
 class Compared(Record):
@@ -261,11 +259,15 @@ def pair_notes(results: Sequence[PairResult]) -> tuple[str, ...]:
             titles = remarks.setdefault(note, [])
             if result.title not in titles:
                 titles.append(result.title)
-    notes += [f"{', '.join(titles)}: {note}." for note, titles in remarks.items()]
+    notes += [f"{', '.join(titles)}: {_ended(note)}" for note, titles in remarks.items()]
     shortened = [f"{_name(r)} {r.truncated:,}" for r in results if r.truncated]
     if shortened:
         notes.append(f"Pairs that the judge read shortened: {', '.join(shortened)}.")
     return tuple(notes)
+
+
+def _ended(note: str) -> str:
+    return note if note.endswith((".", "…")) else f"{note}."
 
 
 def _name(result: PairResult) -> str:
