@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,10 +72,15 @@ class Run:
         with closing(JudgmentReader(path, read_index(path))) as reader:
             yield from decide(self.plan, self.samples(), reader.get)
 
-    def readings(self) -> Iterator[tuple[Sample, tuple[Judgment, ...], Decision | None]]:
+    def readings(
+        self, rows: Container[int] | None = None
+    ) -> Iterator[tuple[Sample, tuple[Judgment, ...], Decision | None]]:
         """Yield every sample with its judgments and its decision, in the sequence of the input.
 
         The decision is None while a judgment of the sample is missing.
+
+        Args:
+            rows: Places of the only samples that are wanted, from 0; all by default.
 
         Raises:
             RunDamagedError: As :meth:`decisions`.
@@ -83,6 +88,8 @@ class Run:
         path, plan = self.folder.judgments, self.plan
         with closing(JudgmentReader(path, read_index(path))) as reader:
             for row, sample in enumerate(self.samples()):
+                if rows is not None and row not in rows:
+                    continue
                 keys = plan.keys_of(sample)
                 known = tuple(found for key in keys if (found := reader.get(key)) is not None)
                 complete = len(known) == len(keys)

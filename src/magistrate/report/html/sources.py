@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from magistrate.metrics.columns import NOTHING, SPLIT
 from magistrate.metrics.intervals import NO_RATE, Rate
+from magistrate.metrics.ranking.battles import BattleCollector
 from magistrate.report.html.texts import seen
 from magistrate.report.html.worst import Chosen, choose
+from magistrate.report.judged import judged_run, read_judged
+from magistrate.store.run import Run, open_run
 
 if TYPE_CHECKING:
     from magistrate.metrics.columns import Outcomes
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from magistrate.store.manifest import RunManifest
 
 _REASONS = 8
+_LONGEST_REASON = 300
 Reason = tuple[str, str, int]
 
 
@@ -97,47 +101,62 @@ class _Read:
     shown: tuple[tuple[Chosen, Reading], ...]
 
 
-def _read(paths: Sequence[Path], labels: AnyPath | None, samples: int) -> _Read:
-    from magistrate.report.judged import judged_run, read_judged
-    from magistrate.store.run import open_run
+class _Look:
+    """Takes from readings what the columns of a judge lack."""
 
-    if len(paths) > 1 or not paths[0].is_dir():
-        judged = read_judged(*paths, labels=labels, keep_samples=True)
-        return _look(judged, None, judged.samples, samples)
-    run = open_run(paths[0])
-    if labels is not None:
-        judged = judged_run(run, labels=labels, keep_samples=True)
-        return _look(judged, run.manifest, judged.samples, samples)
-    # A second look at the run is cheaper than keeping all of its texts.
-    return _look(judged_run(run), run.manifest, run.readings(), samples)
+    def __init__(self) -> None:
+        self.battles = BattleCollector()
+        self._reasons: Counter[tuple[str, str]] = Counter()
 
-
-def _look(
-    judged: Judged, manifest: RunManifest | None, readings: Iterable[Reading], samples: int
-) -> _Read:
-    """Take from the readings what the columns lack."""
-    from magistrate.metrics.ranking.battles import BattleCollector
-
-    chosen = {one.row: one for one in choose(judged.pairs, samples)}
-    reasons: Counter[tuple[str, str]] = Counter()
-    battles = BattleCollector()
-    found: dict[int, Reading] = {}
-    for row, reading in enumerate(readings):
+    def add(self, reading: Reading) -> None:
+        """Look at one sample."""
         sample, judgments, decision = reading
-        battles.add(sample, decision)
+        self.battles.add(sample, decision)
         for judgment in judgments:
             if judgment.status != "ok":
-                reasons[judgment.status, (judgment.error or "no reason given")[:300]] += 1
-        if row in chosen:
-            found[row] = reading
-    ranked = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return _Read(
-        judged,
-        manifest,
-        battles.result(),
-        tuple((status, reason, n) for (status, reason), n in ranked[:_REASONS]),
-        tuple((one, found[row]) for row, one in chosen.items()),
-    )
+                reason = (judgment.error or "no reason given")[:_LONGEST_REASON]
+                self._reasons[judgment.status, reason] += 1
+
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return the most frequent reasons."""
+        ranked = sorted(self._reasons.items(), key=lambda item: (-item[1], item[0]))
+        return tuple((status, reason, n) for (status, reason), n in ranked[:_REASONS])
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedRun(Run):
+    """A run whose readings are looked at as they go by, so that it is read once."""
+
+    look: _Look
+
+    def readings(self, rows: Container[int] | None = None) -> Iterator[Reading]:
+        """Yield what the run yields."""
+        for reading in Run.readings(self, rows):
+            self.look.add(reading)
+            yield reading
+
+
+def _read(paths: Sequence[Path], labels: AnyPath | None, samples: int) -> _Read:
+    look = _Look()
+    if len(paths) == 1 and paths[0].is_dir():
+        run = open_run(paths[0])
+        manifest: RunManifest | None = run.manifest
+        watched = _WatchedRun(run.path, run.manifest, look)
+        # Of a run only the samples to show are fetched again; labels of a file come with samples.
+        judged = judged_run(watched, labels=labels, keep_samples=labels is not None)
+    else:
+        manifest = None
+        judged = read_judged(*paths, labels=labels, keep_samples=True)
+        for reading in judged.samples:
+            look.add(reading)
+    chosen = choose(judged.pairs, samples)
+    rows = {one.row for one in chosen}
+    if judged.samples or not rows:
+        found = {row: judged.samples[row] for row in rows}
+    else:
+        found = dict(zip(sorted(rows), run.readings(rows), strict=True))
+    shown = tuple((one, found[one.row]) for one in chosen)
+    return _Read(judged, manifest, look.battles.result(), look.reasons(), shown)
 
 
 def _measure(read: _Read, name: str) -> Source:
