@@ -138,6 +138,16 @@ def test_a_planted_taste_is_measured(
     assert found["fix"]
 
 
+def test_length_controlled_win_rates_stand_beside_the_raw_ones(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = audit(capsys, "scripted:longer", file, "--probes=length", "--out", tmp_path / "a")
+    found = effect_in(report, "length: controlled, own")
+    assert found["n"] == PAIRS
+    assert found["finding"] == "observed"
+    assert "over other as if both were equally long" in found["means"]
+
+
 def test_position_is_measured(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = example(
     "magistrate probe mini examples/pairs.jsonl --probes position,length --out runs/audit",
-    "magistrate probe scripted:swayed,length=2 examples/pairs.jsonl --json",
+    "magistrate probe scripted:swayed,length=2 examples/pairs.jsonl --probes length --json",
 )
 
 

@@ -1,20 +1,22 @@
 """Length: does an answer win by being long?
 
-Two experiments (padded with its own sentences said again; its last sentences dropped) and two
+Two experiments (padded with its own sentences said again; its last sentences dropped), and
 observations on the pairs as they are: the rank correlation of the verdict with the difference of
 lengths, and the same with the annotators' preference held constant, since better answers may well
-be longer.
+be longer; and, where one model stands in every pair, the others' length-controlled win rates over
+it (:mod:`magistrate.metrics.length_controlled`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from magistrate.metrics.columns import NOTHING, SPLIT, PairColumns
+from magistrate.metrics.columns import NOTHING, SPLIT, UNNAMED, PairColumns
+from magistrate.metrics.length_controlled import LengthControlled, length_controlled
 from magistrate.probes import perturbations
-from magistrate.probes.bench import Bench
+from magistrate.probes.bench import Bench, points_of
 from magistrate.probes.effects import Correlation, rank_correlation
-from magistrate.probes.making import not_measured
+from magistrate.probes.making import not_measured, percent
 from magistrate.probes.records import Effect
 from magistrate.probes.swaying import Change, sway
 
@@ -37,7 +39,9 @@ CHANGES = (
 
 def length(bench: Bench) -> list[Effect]:
     """Return the effects of padding and trimming, and the correlations with length."""
-    return [*(sway(bench, change) for change in CHANGES), *observations(bench.original())]
+    columns = bench.original()
+    effects = [sway(bench, change) for change in CHANGES]
+    return [*effects, *observations(columns), *controlled(columns)]
 
 
 def observations(columns: PairColumns) -> list[Effect]:
@@ -57,6 +61,58 @@ def observations(columns: PairColumns) -> list[Effect]:
             "constant",
         ),
     ]
+
+
+def controlled(columns: PairColumns) -> list[Effect]:
+    """Return length-controlled win rates over the model that stands in every pair, if one does."""
+    judged = columns.take(columns.said != NOTHING)
+    baseline = _baseline(judged)
+    if baseline is None:
+        return []
+    side = np.where(judged.first_model.where(baseline), 1, 0)
+    every = np.arange(len(judged))
+    first, second = judged.first_model, judged.second_model
+    others = [
+        (first.names[a] if place == 0 else second.names[b])
+        for a, b, place in zip(first.codes, second.codes, side, strict=True)
+    ]
+    names = tuple(sorted(set(others)))
+    results = length_controlled(
+        points_of(judged.said, side),
+        judged.lengths[every, side],
+        judged.lengths[every, 1 - side],
+        judged.question,
+        [names.index(name) for name in others],
+        names,
+    )
+    return [_win_rate(result, baseline) for result in results]
+
+
+def _baseline(columns: PairColumns) -> str | None:
+    """Return the first named model, by name, that stands on exactly one side of every pair."""
+    for name in sorted({*columns.first_model.names, *columns.second_model.names} - {UNNAMED}):
+        first, second = columns.first_model.where(name), columns.second_model.where(name)
+        if len(columns) and (first != second).all():
+            return name
+    return None
+
+
+def _win_rate(result: LengthControlled, baseline: str) -> Effect:
+    rate = result.controlled
+    return Effect(
+        probe=PROBE,
+        name=f"controlled, {result.model}",
+        measure="win rate",
+        value=rate.value,
+        low=rate.low,
+        high=rate.high,
+        n=result.n,
+        questions=result.n,
+        means=(
+            f"win rate of {result.model} over {baseline} as if both were equally long; as they "
+            f"are it is {percent(result.win_rate)}"
+        ),
+    )
 
 
 def length_differences(columns: PairColumns) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -152,7 +152,8 @@ def _cells(effect: Effect) -> list[str]:
 
 def _meanings(report: ProbeReport) -> Iterator[str]:
     for effect in report.effects:
-        if effect.value is None or (effect.p is None and effect.probe not in _TOLD):
+        told = effect.probe in _TOLD or effect.measure == "win rate"
+        if effect.value is None or (effect.p is None and not told):
             continue
         text = f"{effect.probe}: {harmless(effect.name)}: {harmless(effect.means)}"
         known = effect.probability
@@ -184,6 +185,6 @@ def _how_to_read(report: ProbeReport) -> str:
         f"Effects are points of a hundred. A bias: q below {report.level:g}; q is p corrected over "
         f"{counted(report.tests, 'effect')} by {report.correction} (false discovery rate). "
         f"'Detectable' is the smallest effect found in 80 of 100 such audits; where nothing is "
-        f"found and it is above {100 * report.matters:g}, there are too few to tell. A hint: a bias "
-        f"but for the correction."
+        f"found and it is above {100 * report.matters:g}, there are too few to tell. A hint would be "
+        f"a bias but for the correction."
     )
