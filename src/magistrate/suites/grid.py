@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Cell = str | int | Rate | None
 """A text, a count, a rate, or nothing."""
 
-Kind = Literal["text", "count", "share", "difference", "number"]
+Kind = Literal["text", "count", "share", "difference"]
 
 NOTHING = "–"
 
@@ -26,8 +26,7 @@ class Column:
 
     header: str
     kind: Kind = "share"
-    """``share``: a rate in per cent; ``difference``: the same with its sign; ``number``: a rate on
-    another scale."""
+    """``share``: a rate in per cent; ``difference``: the same with its sign."""
     bare: bool = False
     """On the terminal without its interval, for want of room; Markdown has it all the same."""
 
@@ -122,8 +121,6 @@ def _cell(cell: Cell, column: Column) -> RenderableType:
 
 
 def _number(value: float, kind: Kind) -> str:
-    if kind == "number":
-        return f"{value:,.3g}"
     return f"{100 * value:+.1f}" if kind == "difference" else f"{100 * value:.1f}"
 
 
