@@ -125,7 +125,7 @@ def test_judging_from_the_command_line(
     out = tmp_path / "run"
     done = vllm_real.run(
         *("judge", str(pairs), "--judge", f"openai:judge@{url}#{family}", "--mode", mode),
-        *("--out", str(out)),
+        *("--out", str(out), "--set", 'extra_body={"max_tokens": 48}'),
     )
     assert done.returncode in (0, 5), done.stderr
     assert "Traceback" not in done.stderr
