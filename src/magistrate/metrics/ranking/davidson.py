@@ -12,9 +12,9 @@ points (wins plus half the ties) are all that the data say of its strength, so t
 where everyone meets everyone equally often strengths have the sequence of points.
 
 A weak normal prior on each strength (standard deviation :data:`PRIOR` Elo points) and on ``log
-nu`` keeps everything finite where a model never lost or never tied. With a hundred battles and
-more it moves no strength by a point that matters; where it decides,
-:mod:`magistrate.metrics.ranking.components` says so.
+nu`` keeps everything finite where a model never lost or never tied. With fifty battles a model it
+moves strengths by half a point; where it decides, :mod:`magistrate.metrics.ranking.components`
+says so.
 """
 
 from __future__ import annotations

@@ -3,12 +3,17 @@
 * ``all``: every two models equally often;
 * ``baseline``: every model against one, equally often;
 * ``swiss``: where the next judgment says most about ranks, as a Swiss tournament pairs players of
-  like strength. The loss is the expected number of wrongly ordered pairs of models, the sum of
-  ``Phi(-|gap| / error)`` over all pairs, with gaps and errors of Davidson's model fitted to what is
-  judged already. Step by step the pair is taken whose judgments would lower it most: judging (i, j)
-  changes the covariance of all strengths by a known amount (a rank-one update with the Fisher
-  information of a battle), so the gain is computed and not guessed. Without any judgments yet all
-  models are equal and it begins evenly.
+  like strength. The loss is the number of wrongly ordered pairs of models to be expected *after*
+  the planned judgments. What was judged already gives each gap a normal distribution of mean ``g``
+  and variance ``v`` (Davidson's model, Laplace's approximation); the planned judgments, whose
+  outcomes are not known yet, will leave a variance ``w``. The chance that the order seen then is
+  wrong is
+
+      2 T(|g| / sqrt(v), sqrt(w / (v - w)))
+
+  with Owen's T (Owen 1956): two normal variables of mean g, the true gap and its later estimate, of
+  different sign. Step by step the pair is taken whose judgments lower the sum most; the effect of
+  judging a pair on all variances is a rank-one update with the Fisher information of a battle.
 
 Whatever the scheme, a pair's judgments are spread over questions, and different pairs begin with
 different questions.
@@ -37,7 +42,7 @@ SCHEMES: tuple[Scheme, ...] = ("all", "baseline", "swiss")
 
 _STEPS = 100
 """The budget is given out in so many steps; the errors are recomputed after each."""
-_MOST_CANDIDATES = 200
+_MOST_CANDIDATES = 100
 """Pairs that are tried in a step: those that are most likely in the wrong order."""
 
 
@@ -157,9 +162,10 @@ class _State:
         gap = strength[low] - strength[high]
         win, _, loss = chances(gap, log_tie)
         self._information = (win + loss - np.square(win - loss)) / 4
-        every_low, every_high = np.triu_indices(len(strength), 1)
-        self._all_low, self._all_high = every_low, every_high
-        self._all_gap = np.abs(strength[every_low] - strength[every_high])
+        self._all_low, self._all_high = np.triu_indices(len(strength), 1)
+        every_gap = np.abs(strength[self._all_low] - strength[self._all_high])
+        self._before = self._variance(self._all_low, self._all_high)
+        self._ratio = every_gap / np.sqrt(self._before)
         self._gap = np.abs(gap)
 
     @classmethod
@@ -193,11 +199,23 @@ class _State:
         shared = column[self._all_low] - column[self._all_high]
         weight = self._information[tried] * many[tried]
         gain = weight / (1 + weight * own[tried])
-        variance = self._variance(self._all_low, self._all_high)[:, None] - gain * shared**2
-        error = np.sqrt(np.maximum(variance, 1e-12))
-        loss = ndtr(-self._all_gap[:, None] / error).sum(axis=0)
-        # Before anything is known all gaps are 0 and no order is better; then spread counts.
-        return int(tried[np.lexsort((error.sum(axis=0), loss.round(9)))[0]])
+        after = self._variance(self._all_low, self._all_high)[:, None] - gain * shared**2
+        return int(tried[int(np.argmin(self._loss(after)))])
+
+    def _loss(self, after: Floats) -> Floats:
+        """Return the expected number of wrongly ordered pairs.
+
+        Args:
+            after: Shape (pairs, plans): the variance of each gap that a plan leaves.
+        """
+        import numpy as np
+        from scipy.special import owens_t
+
+        before = self._before[:, None]
+        left = np.clip(after, 1e-12, before)
+        learnt = np.maximum(before - left, 1e-12)
+        loss: Floats = 2 * owens_t(self._ratio[:, None], np.sqrt(left / learnt)).sum(axis=0)
+        return loss
 
     def judge(self, pair: int, many: int) -> None:
         """Take it as judged so often."""
