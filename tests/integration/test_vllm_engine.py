@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import vllm_real
 
+import magistrate as mg
 from magistrate.engines.exact import verdict_texts
 from magistrate.engines.table import open_engine
 from magistrate.engines.vllm import asking
@@ -244,7 +245,7 @@ def make_adapter(folder: Path) -> Path:
     torch.manual_seed(0)
     for name, weights in adapted.named_parameters():
         if "lora_B" in name:
-            weights.data = torch.randn_like(weights) * 0.05
+            weights.data = torch.randn_like(weights) * 0.01
     adapted.save_pretrained(folder)
     return folder
 
@@ -259,21 +260,27 @@ def test_judging_with_an_adapter_from_the_command_line(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found: dict[str, list[float]] = {}
-    common = {"hf": [], "vllm": ["cache_gib=1", "max_model_len=1024", "eager=true"]}
-    for engine, options in common.items():
-        out = tmp_path / engine
-        given = [f"adapter={adapter}", *options]
-        done = vllm_real.run(
-            *("judge", str(pairs), "--judge", f"{engine}:{model}#pair", "--mode", "score"),
-            *("--out", str(out), *(f"--set={option}" for option in given)),
-        )
-        assert done.returncode == 0, done.stderr
-        assert "Traceback" not in done.stderr
-        lines = (out / "judgments.jsonl").read_text().splitlines()
-        judgments = sorted(map(json.loads, lines), key=lambda j: (j["sample_id"], j["order"]))
-        assert [judgment["status"] for judgment in judgments] == ["ok"] * 4
-        found[engine] = [p for j in judgments for p in j["probabilities"].values()]
-    assert found["vllm"] == pytest.approx(found["hf"], abs=1e-3)
+    for name, options in {"base": {}, "adapted": {"adapter": str(adapter)}}.items():
+        judge = f"hf:{model}#mt-bench-pair"
+        mg.judge(pairs, judge, tmp_path / name, mode="score", engine_options=options)
+        found[name] = probabilities(tmp_path / name)
+    done = vllm_real.run(
+        *("judge", str(pairs), "--judge", f"vllm:{model}#mt-bench-pair", "--mode", "score"),
+        *("--out", str(tmp_path / "vllm"), "--set", f"adapter={adapter}", "--set", "eager=true"),
+        *("--set", "cache_gib=1", "--set", f"max_model_len={vllm_real.CONTEXT}"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert probabilities(tmp_path / "vllm") == pytest.approx(found["adapted"], abs=1e-3)
+    assert found["base"] != pytest.approx(found["adapted"], abs=5e-3)
+
+
+def probabilities(run: Path) -> list[float]:
+    """Return all probabilities of a run, each sample and order in its place."""
+    judgments = [json.loads(line) for line in (run / "judgments.jsonl").read_text().splitlines()]
+    assert [judgment["status"] for judgment in judgments] == ["ok"] * 4
+    judgments.sort(key=lambda judgment: (judgment["sample_id"], judgment["order"]))
+    return [share for judgment in judgments for share in judgment["probabilities"].values()]
 
 
 def test_a_start_that_takes_too_long_is_ended(tmp_path: Path) -> None:
