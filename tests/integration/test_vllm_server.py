@@ -120,7 +120,7 @@ def test_judging_from_the_command_line(
     url: str, pairs: Path, tmp_path: Path, family: str, mode: str
 ) -> None:
     if family == "judgelm-single":
-        row = {"question": "What is the capital of France?", "answer_1": "Paris."}
+        row = {"question": "Capital of France?", "answers": ["Paris."], "reference": "Paris"}
         pairs.write_text(json.dumps(row) + "\n")
     out = tmp_path / "run"
     done = vllm_real.run(
