@@ -245,7 +245,15 @@ def test_a_server_that_restarts_is_waited_for(server: LlamaServer, tmp_path: Pat
     before = server.replies()
     judge = f"openai:smol@{server.url}#pair"
     out = tmp_path / "run"
-    run = mg.judge(samples(4), judge, out, mode="score", cache=False, on_progress=restart)
+    run = mg.judge(
+        samples(4),
+        judge,
+        out,
+        mode="score",
+        cache=False,
+        engine_options={"max_retries": "20"},  # on a busy machine a model takes long to load
+        on_progress=restart,
+    )
     assert restarts == 1
     assert run.manifest.state == "complete"
     assert len(list(run.judgments())) == 8
