@@ -194,7 +194,8 @@ def number(value: float) -> str:
     """Return a number: three digits, whole where it is large."""
     if value != value:  # NaN has no digits
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
 def rate_words(rate: Rate, unit: Unit = "percent") -> str:

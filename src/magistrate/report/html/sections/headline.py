@@ -15,6 +15,7 @@ from magistrate.report.html.blocks import (
     Section,
     Table,
     rate_of,
+    rate_words,
     share,
     signed,
 )
@@ -74,6 +75,10 @@ def sentences(source: Source) -> list[str]:
     waiting = f", {pending:,} of them not judged yet" if pending else ""
     said = [f"{counted(total, 'sample')}{waiting}; {share(not_ok.value)} not ok."]
     pairs = source.pairs
+    if source.singles is not None and source.singles.mean_score.n:
+        said.append(
+            f"Mean score of single answers: {rate_words(source.singles.mean_score, 'number')}."
+        )
     if pairs is None:
         return said
     rule = best_rule(source)

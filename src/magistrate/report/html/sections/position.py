@@ -143,6 +143,8 @@ def _why_not(source: Source) -> str:
             "this judge reads each answer alone, so the order of the answers cannot matter; "
             "there is nothing to measure."
         )
+    if not source.judged.pairs.ok.any():
+        return "no pair has a verdict: all readings failed or are missing."
     if _measured(source) is None:
         return (
             "no pair has verdicts in both orders, so position bias is not known; "

@@ -21,7 +21,8 @@ from magistrate.report.html.blocks import (
     number,
     rate_words,
 )
-from magistrate.report.text import counted
+from magistrate.report.html.texts import seen
+from magistrate.report.text import counted, shortened
 
 if TYPE_CHECKING:
     from magistrate.metrics.ranking.ranking import ModelRanking, RankedModel
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _DRAWN = 40
 _IN_MATRIX = 24
+_LONGEST_NAME = 40
 _FEWEST = 3
 """Models from which on a strength says more than a win rate."""
 
@@ -91,6 +93,11 @@ def scores(sources: Sequence[Source]) -> Section | None:
             rho = found.correlations.spearman
             correlation = (
                 f"; Spearman's correlation with the scores of people {rate_words(rho, 'number')}"
+            )
+        if found.binary is not None:
+            correlation += (
+                f"; it tells '{seen(found.binary.positive)}' apart with an area under the ROC "
+                f"curve of {rate_words(found.binary.auroc, 'number')}"
             )
         said.append(
             f"{source.name}: mean score {rate_words(found.mean_score, 'number')}{correlation}"
@@ -173,7 +180,9 @@ def _said_of_ranking(name: str, found: ModelRanking) -> str:
     if len(first) == 1:
         text += f"; the data allow {first[0]} alone to be the best."
     else:
-        some = ", ".join(first[:6]) + (" and others" if len(first) > 6 else "")
+        some = ", ".join(shortened(seen(name), _LONGEST_NAME) for name in first[:6]) + (
+            " and others" if len(first) > 6 else ""
+        )
         text += f"; {len(first):,} of them may be the best: {some}."
     if len(found.components) > 1:
         text += " Some models are not connected by comparisons; between the sets nothing is known."
