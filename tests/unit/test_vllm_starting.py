@@ -32,10 +32,12 @@ def sleep_long() -> None:
     time.sleep(60)
 
 
-def test_a_start_that_hangs_is_ended(vllm: types.ModuleType) -> None:
+@pytest.mark.parametrize("late", [0, 2], ids=["at once", "after the time is over"])
+def test_a_start_that_hangs_is_ended(vllm: types.ModuleType, late: float) -> None:
     children: list[multiprocessing.process.BaseProcess] = []
 
     def hang(**_: object) -> None:
+        time.sleep(late)
         child = multiprocessing.get_context("spawn").Process(target=sleep_long, daemon=True)
         child.start()
         children.append(child)

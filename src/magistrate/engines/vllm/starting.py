@@ -23,6 +23,7 @@ from magistrate.errors import EngineError
 LEVEL = "VLLM_LOGGING_LEVEL"
 _READY = "VLLM_ENGINE_READY_TIMEOUT_S"
 _GRACE_SECONDS = 5.0
+_LOOK_SECONDS = 0.5
 _MOST_READ = 200_000
 _ERROR = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Exit|Interrupt)): (.+)")
 _SAYS_NOTHING = re.compile(
@@ -119,26 +120,34 @@ def start(arguments: dict[str, Any], name: str, seconds: float, log: Log) -> Any
 
 
 class _Watch:
-    """Ends the processes that were started under it when they take too long."""
+    """Ends the processes that are started under it, once its time is over; late ones at once."""
 
     def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._before: set[int | None] = set()
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self.has_ended_it = False
 
     def __enter__(self) -> None:
         self._before = {child.pid for child in multiprocessing.active_children()}
-        self._timer.start()
+        self._thread.start()
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        self._is_over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        wait = self._seconds
+        while not self._is_over.wait(wait):
+            self._end()
+            wait = _LOOK_SECONDS
 
     def _end(self) -> None:
         started = [
             child for child in multiprocessing.active_children() if child.pid not in self._before
         ]
-        self.has_ended_it = bool(started)
+        self.has_ended_it = self.has_ended_it or bool(started)
         for child in started:
             child.terminate()
         until = time.monotonic() + _GRACE_SECONDS
