@@ -82,6 +82,11 @@ class Named(Protocol):
         ...
 
     @property
+    def names(self) -> Sequence[str]:
+        """The categories."""
+        ...
+
+    @property
     def results(self) -> Sequence[NamedSet]:
         """How the naming of each set went, so far."""
         ...

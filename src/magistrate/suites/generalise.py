@@ -85,6 +85,8 @@ class Generalise(Study):
     out_of_distribution: tuple[OutOfDistribution, ...] = ()
     named: tuple[NamedSet, ...] = ()
     """How the naming of categories by a judge went; empty for those of the files."""
+    category_names: tuple[str, ...] = ()
+    """What the judge chose from; empty for those of the files."""
     category_source: str = ""
     """``the files``, or the judge that assigned them."""
 
@@ -158,6 +160,7 @@ def generalise(
         categories=by_category(categories),
         out_of_distribution=compare_categories(categories, own),
         named=tuple(named.results) if named else (),
+        category_names=tuple(named.names) if named else (),
         category_source=named.source if named else "the files",
     )
 

@@ -2,8 +2,8 @@
 
 The small family here asks for one name and reads it as strictly as any verdict: a reply that names
 none of them, or weighs several, is not ``ok`` and leaves the question without a category. In a run
-folder the verdict is kept as a score: the number of the category, from 1, in the sequence of the
-judge's ``model``-independent setting ``categories``.
+folder the verdict is kept as a score: the number of the category, from 1, in the sequence in which
+the names were given.
 """
 
 from __future__ import annotations
@@ -151,6 +151,11 @@ class Naming:
         self._options, self._engine = options, engine
         self.results: list[NamedSet] = []
         """What was assigned so far."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories."""
+        return self._names
 
     @property
     def source(self) -> str:
