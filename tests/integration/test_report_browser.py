@@ -195,6 +195,9 @@ def test_plots_tables_and_samples_answer_to_their_reader(
 
     page.locator("[data-toggle-run='0']").uncheck()
     assert page.locator(".summary article:visible").count() == 1
+    groups = page.locator("#agreement .forest-group")
+    shown = page.locator("#agreement .forest-group:visible")
+    assert (groups.count(), shown.count()) == (4, 2)
     button = page.locator("button.theme")
     assert button.inner_text() == "Dark"
     button.click()

@@ -64,6 +64,8 @@ class Group:
 
     title: str
     bars: tuple[Bar, ...]
+    of: str = ""
+    """Name of the run that they are about; empty where they are about several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class Shares:
 
     parts: tuple[tuple[str, Tone], ...]
     rows: tuple[tuple[str, tuple[int, ...]], ...]
-    """Names with a count per part."""
+    """Names of runs with a count per part."""
 
 
 Plot = Intervals | Matrix | Curve | Shares

@@ -74,8 +74,11 @@
   // Runs: what is about a run is shown while its box is ticked.
   for (const box of all("[data-toggle-run]")) {
     box.addEventListener("change", () => {
-      for (const part of all(`[data-run="${box.dataset.toggleRun}"]`)) {
-        part.classList.toggle("run-off", !box.checked);
+      const number = box.dataset.toggleRun, name = box.dataset.name;
+      for (const part of all("[data-run], [data-of]")) {
+        if (part.dataset.run === number || part.dataset.of === name) {
+          part.classList.toggle("run-off", !box.checked);
+        }
       }
       filter();
     });

@@ -31,7 +31,7 @@ def draw_intervals(plot: Intervals) -> Element:
 
 
 def _group(plot: Intervals, group: Group) -> Element:
-    block = element("div", class_="forest-group")
+    block = element("div", class_="forest-group", data_of=group.of or None)
     if group.title:
         block.append(element("p", seen(group.title), class_="forest-title", dir="auto"))
     for bar in group.bars:

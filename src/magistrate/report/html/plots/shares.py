@@ -36,6 +36,7 @@ def draw_shares(plot: Shares) -> Element:
                     "span", element("span", f"n = {total:,}", class_="n"), class_="forest-value"
                 ),
                 class_="forest-row",
+                data_of=label,
             )
         )
     return drawn

@@ -112,7 +112,7 @@ def _figure(
         judge, *rules = found
         bars = [Bar("the judge" if several else source.name, _rate(judge, reading))]
         bars += [Bar(row.name, _rate(row, reading), "rule") for row in rules]
-        groups.append(Group(source.name if several else "", tuple(bars)))
+        groups.append(Group(source.name if several else "", tuple(bars), source.name))
         rows += [(source.name, row.name, _rate(row, reading)) for row in found]
         best = max(rules, key=lambda row: _rate(row, reading).value or 0.0)
         said.append(
@@ -151,7 +151,7 @@ def _people(sources: Sequence[Source]) -> Figure | None:
             Bar(f"{two.one} and {two.other}", two.agreement, "people")
             for two in found.annotators.between
         ]
-        groups.append(Group(source.name if len(sources) > 1 else "", tuple(bars)))
+        groups.append(Group(source.name if len(sources) > 1 else "", tuple(bars), source.name))
         rows += [(source.name, bar.label, bar.rate) for bar in bars]
         said.append(_said_of_people(source.name, found))
     if not groups:

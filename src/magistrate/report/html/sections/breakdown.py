@@ -45,7 +45,7 @@ def breakdown(sources: Sequence[Source], part: Part) -> Section:
         drawn = found[: _DRAWN_OF_SEVERAL if several else _DRAWN]
         folded += len(found) - len(drawn)
         bars = tuple(Bar(name, one.decisive) for name, one in drawn)
-        groups.append(Group(source.name if several else "", bars))
+        groups.append(Group(source.name if several else "", bars, source.name))
         rows += [
             (source.name, name, one.pairs, one.decisive, one.accuracy, one.not_ok, one.consistent)
             for name, one in found

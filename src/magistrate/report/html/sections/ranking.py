@@ -83,7 +83,7 @@ def scores(sources: Sequence[Source]) -> Section | None:
             Bar("all answers" if one.part == UNNAMED_PART else one.part, one.mean_score)
             for one in found.models[:_DRAWN]
         )
-        groups.append(Group(source.name if len(sources) > 1 else "", bars))
+        groups.append(Group(source.name if len(sources) > 1 else "", bars, source.name))
         rows += [
             (source.name, bar.label, one.mean_score, one.mean_gold_score)
             for bar, one in zip(bars, found.models, strict=False)
@@ -127,7 +127,7 @@ def _strengths(sources: Sequence[Source]) -> Figure | None:
         found = source.ranking
         if found is None or len(found.models) < _FEWEST:
             continue
-        groups += _groups_of_strengths(found, source.name if len(sources) > 1 else "")
+        groups += _groups_of_strengths(found, source.name, several=len(sources) > 1)
         rows += [
             (source.name, _ranks(one), one.model, one.strength, one.wins, one.ties, one.losses)
             for one in found.models
@@ -145,9 +145,10 @@ def _strengths(sources: Sequence[Source]) -> Figure | None:
     return Figure(title, plot, " ".join(said), Table("strengths", title, columns, tuple(rows)))
 
 
-def _groups_of_strengths(found: ModelRanking, name: str) -> list[Group]:
+def _groups_of_strengths(found: ModelRanking, run: str, *, several: bool) -> list[Group]:
     """Return a group for every set of models that battles connect."""
     groups = []
+    name = run if several else ""
     for place, models in enumerate(found.components):
         bars = tuple(
             Bar(one.model, one.strength, note=_note(one))
@@ -157,7 +158,7 @@ def _groups_of_strengths(found: ModelRanking, name: str) -> list[Group]:
         title = name
         if len(found.components) > 1:
             title = f"{name}{': ' if name else ''}models connected by comparisons, set {place + 1}"
-        groups.append(Group(title, bars))
+        groups.append(Group(title, bars, run))
     return [group for group in groups if group.bars]
 
 
@@ -198,7 +199,7 @@ def _win_rates(sources: Sequence[Source]) -> Figure | None:
         if not found:
             continue
         bars = tuple(Bar(row.model, row.win_rate) for row in found[:_DRAWN])
-        groups.append(Group(source.name if len(sources) > 1 else "", bars))
+        groups.append(Group(source.name if len(sources) > 1 else "", bars, source.name))
         rows += [
             (source.name, place, row.model, row.win_rate, row.wins, row.ties, row.losses)
             for place, row in enumerate(found, 1)
@@ -225,7 +226,7 @@ def _mean_ranks(sources: Sequence[Source]) -> Figure | None:
             Bar("unnamed models" if row.model == UNNAMED_PART else row.model, row.order)
             for row in found[:_DRAWN]
         )
-        groups.append(Group(source.name if len(sources) > 1 else "", bars))
+        groups.append(Group(source.name if len(sources) > 1 else "", bars, source.name))
         rows += [
             (source.name, place, row.model, row.order, row.samples)
             for place, row in enumerate(found, 1)
