@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = example(
     "magistrate judge examples/pairs.jsonl --judge mini --out runs/first",
     "magistrate evaluate runs/first --by category,length",
-    "magistrate evaluate pandalm-7b-testset-v1.json --labels testset-v1.json --rule pandalm",
+    "magistrate evaluate runs/first --labels examples/pairs.jsonl --rule pandalm --json",
 )
 
 SourcesArgument = Annotated[
