@@ -120,7 +120,8 @@ def main() -> None:
         "base": "SmolLM2-135M-Instruct (Apache-2.0)",
         "layers": int(about["layers"]),
         "tokens": int(about["total"]),
-        "trained_on": ["halueval"],  # as the manifest of `magistrate bench` names it
+        # As the manifest of `magistrate bench` names them; version 1 had learned from hh-rlhf.
+        "trained_on": ["halueval", "hh-harmless"],
         "precision": PRECISION[args.kind],
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers", "tokenizers", "onnx")},

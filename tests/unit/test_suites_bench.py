@@ -355,6 +355,9 @@ def test_single_answers_with_a_label(tmp_path: Path) -> None:
     # 5 of 6 good answers are longer than every bad one, and one is as short or shorter.
     assert plain.longer.auroc.value is not None
     assert 5 / 6 <= plain.longer.auroc.value <= 1
+    # Without ties a coin's AUROC has a spread of sqrt(11 / (12 * 6 * 4)).
+    assert plain.random.value == 0.5
+    assert plain.random.low == pytest.approx(0.5 - 1.96 * (11 / 288) ** 0.5, abs=1e-4)
     # Another prompt is another draw of the scripted judge: the rubric stood in it.
     assert plain.scores.auroc.value != rubric.scores.auroc.value
     assert "tuned on test" in str(report)

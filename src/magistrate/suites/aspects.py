@@ -9,7 +9,9 @@ the judge heeds what it is told to judge by.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from magistrate.errors import FamilyError, InputError
@@ -96,7 +98,7 @@ class Aspects(Study):
         """Return the tables."""
         grids = []
         if self.answers:
-            grids.append(_answer_grid(self.answers))
+            grids += [_answer_grid(self.answers), _answer_baselines(self.answers)]
         if self.pairs:
             grids.append(_pair_grid(self.pairs))
             grids.append(baseline_grid([row.row.result for row in self.pairs]))
@@ -184,10 +186,22 @@ def _measured(
             labelled.question,
             name=data.entry.good_label or "good",
         ),
-        random=proportion(len(labelled) / 2, len(labelled)) if len(labelled) else NO_RATE,
+        random=_coin(int(good.sum()), int((~good).sum())),
         truncated=truncated,
         trained_on=trained_on,
     )
+
+
+def _coin(good: int, bad: int) -> Rate:
+    """Return the AUROC of scores that know nothing, with where 95 % of such draws fall.
+
+    The spread is that of the Mann-Whitney statistic without ties (Mann and Whitney 1947).
+    """
+    if not good or not bad:
+        return NO_RATE
+    half = NormalDist().inv_cdf(0.975) * math.sqrt((good + bad + 1) / (12 * good * bad))
+    low, high = max(0.0, 0.5 - half), min(1.0, 0.5 + half)
+    return Rate(value=0.5, n=good + bad, low=low, high=high)
 
 
 def _read(run: Run) -> tuple[SingleColumns, int]:
@@ -219,9 +233,6 @@ def _answer_grid(rows: Sequence[AnswerResult]) -> Grid:
             row.scores.auroc,
             row.scores.cross_validated,
             _tuned(row.scores),
-            row.longer.auroc,
-            row.longer.cross_validated,
-            row.scores.majority_class,
         )
         for row in rows
     )
@@ -229,9 +240,8 @@ def _answer_grid(rows: Sequence[AnswerResult]) -> Grid:
         (
             "AUROC: how often a good answer scores above a bad one; 50 is chance. "
             "threshold: accuracy with thresholds chosen on other questions. tuned on test: of ten "
-            "thresholds the best on these very samples (arXiv 2403.02839); it flatters, and has no "
-            "interval. longer: the number of characters as the score. majority: always the "
-            "more frequent label."
+            "thresholds the best on these very samples (arXiv 2403.02839); no interval tells what "
+            "that choice is worth."
         )
     ]
     notes += _remarks(rows)
@@ -243,16 +253,47 @@ def _answer_grid(rows: Sequence[AnswerResult]) -> Grid:
             Column("way", "text"),
             Column("family", "text"),
             Column("n", "count"),
-            Column("not ok", bare=True),
+            Column("not ok"),
             Column("AUROC"),
             Column("threshold"),
-            Column("tuned on test", bare=True),
-            Column("longer AUROC", bare=True),
-            Column("longer threshold", bare=True),
-            Column("majority"),
+            Column("tuned on test"),
         ),
         cells,
         tuple(notes),
+    )
+
+
+def _answer_baselines(rows: Sequence[AnswerResult]) -> Grid:
+    sets = {row.set: row for row in rows if row.variant == PLAIN}
+    return Grid(
+        "Baselines on the same answers",
+        (
+            Column("set", "text"),
+            Column("n", "count"),
+            Column("longer: AUROC"),
+            Column("longer: threshold"),
+            Column("tuned on test"),
+            Column("random: AUROC"),
+            Column("majority"),
+        ),
+        tuple(
+            (
+                row.title,
+                row.longer.n,
+                row.longer.auroc,
+                row.longer.cross_validated,
+                _tuned(row.longer),
+                row.random,
+                row.longer.majority_class,
+            )
+            for row in sets.values()
+        ),
+        (
+            (
+                "longer: the number of characters as the score; random: a coin as the score; "
+                "majority: accuracy of always saying the more frequent label."
+            ),
+        ),
     )
 
 
