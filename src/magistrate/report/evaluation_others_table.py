@@ -87,8 +87,8 @@ def _binary_facts(found: BinaryResult) -> Iterator[tuple[str, str]]:
     yield (
         "labels",
         (
-            f"'{harmless(found.positive)}' {found.positives:,} of {found.n:,}; a higher score should "
-            f"go with it (--good-label says otherwise)"
+            f"'{harmless(found.positive)}' {found.positives:,} of {found.n:,}; a higher score "
+            f"should go with it (--good-label says otherwise)"
         ),
     )
     yield "AUROC", rate_text(found.auroc)
