@@ -105,3 +105,11 @@ def width(rate: Rate) -> float:
     assert rate.low is not None
     assert rate.high is not None
     return rate.high - rate.low
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_where_no_question_differs_the_interval_has_a_width(value: float) -> None:
+    """Questions of one and of two samples: the bootstrap would be sure of what it never saw."""
+    clusters = [*range(60), *range(30)]
+    rate = mean_of_points([value] * 90, clusters)
+    assert (rate.low, rate.high) == wilson(value, 60)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 RESAMPLES = 2_000
 
+_EQUAL = 1e-9
+"""Means of questions that differ less than this differ by rounding alone."""
+
 FEW_CLUSTERS = 20
 """Below this many questions the bootstrap is too narrow; means of points then use Wilson's."""
 
@@ -123,7 +126,7 @@ def mean_of_points(points: ArrayLike, clusters: ArrayLike) -> Rate:
     if is_proportion:
         return proportion(float(values.sum()), n)
     clusters_seen = types.clusters
-    if clusters_seen < FEW_CLUSTERS or len(sums) == 1:
+    if clusters_seen < FEW_CLUSTERS or np.ptp(sums / counts) < _EQUAL:
         low, high = wilson(value, clusters_seen)
     else:
         low, high = _mirrored_bootstrap(types)
