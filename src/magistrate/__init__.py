@@ -36,12 +36,15 @@ if TYPE_CHECKING:
     from magistrate.records import Sample as Sample
     from magistrate.records import Turn as Turn
     from magistrate.records import Usage as Usage
+    from magistrate.report.comparison import compare as compare
     from magistrate.report.evaluation import Evaluation as Evaluation
     from magistrate.report.evaluation import evaluate as evaluate
     from magistrate.report.html.write import Written as Written
     from magistrate.report.html.write import write_report as write_report
+    from magistrate.report.ranking import rank as rank
     from magistrate.report.summary import RunSummary as RunSummary
     from magistrate.report.summary import summarise as summarise
+    from magistrate.report.tournament import plan_pairs as plan_pairs
     from magistrate.store.asking import ask as ask
     from magistrate.store.batch import collect_batch as collect_batch
     from magistrate.store.batch import emit_batch as emit_batch
@@ -81,6 +84,7 @@ _HOME = {
     "ask": "magistrate.store.asking",
     "bench": "magistrate.suites.bench",
     "collect_batch": "magistrate.store.batch",
+    "compare": "magistrate.report.comparison",
     "dry_run": "magistrate.store.dry",
     "emit_batch": "magistrate.store.batch",
     "evaluate": "magistrate.report.evaluation",
@@ -88,7 +92,9 @@ _HOME = {
     "judge": "magistrate.store.running",
     "load_judge": "magistrate.judging.resolve",
     "open_run": "magistrate.store.run",
+    "plan_pairs": "magistrate.report.tournament",
     "probe": "magistrate.probes.audit",
+    "rank": "magistrate.report.ranking",
     "read_judgments": "magistrate.formats.reading",
     "read_samples": "magistrate.formats.reading",
     "summarise": "magistrate.report.summary",

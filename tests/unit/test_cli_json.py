@@ -37,6 +37,12 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "format_version", "judge", "family", "judge_id", "manifest", "data", "limit", "seed", "out",
         "generalise", "fairness", "aspects", "scalability",
     },
+    ("compare", "runs/a", "runs/a"): {"judges", "labels", "correction", "comparisons"},
+    ("rank", "runs/a"): {"method", "style_controlled", "rankings"},
+    ("pairs", "examples/outputs/alder.json", "examples/outputs/birch.json", "--budget", "3"): {
+        "scheme", "output", "models", "questions", "candidates", "judged", "planned", "budget",
+        "pairs", "unnamed", "bad", "bad_count", "notices",
+    },
     ("runs", "show", "runs/a"): RUN,
     ("runs", "list"): {"folder", "runs", "unreadable"},
     ("runs", "verify", "runs/a"): {

@@ -21,7 +21,7 @@ def compare(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN_A RUN_B ...",
+            metavar="RUN|FILE",
             help="Two or more judges of one input: run folders, or files of other tools' "
             "judgments.",
             show_default=False,

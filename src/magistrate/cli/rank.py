@@ -37,7 +37,7 @@ def rank(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN|FILE ...",
+            metavar="RUN|FILE",
             help="Run folders, or files of other tools' judgments. Those of one judge count "
             "together; each judge has a ranking of its own.",
             show_default=False,
