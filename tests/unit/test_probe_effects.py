@@ -92,6 +92,14 @@ def test_correlations_are_spearman_s_and_the_partial_one_takes_out_the_third() -
     assert partial.low < 0 < partial.high
 
 
+def test_correlations_of_few_pairs_stay_numbers() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        said, gold = rng.choice([-1, 1], 6), rng.choice([-1, 1], 6)
+        found = rank_correlation(said, rng.normal(size=6), range(6), gold)
+        assert found is None or -1 <= found.low <= found.value <= found.high <= 1
+
+
 def effect(p: float | None, detectable: float = 0.04) -> Effect:
     return Effect(probe="p", name="n", measure="m", means="", p=p, detectable=detectable)
 

@@ -134,7 +134,7 @@ def probe(
     from magistrate.formats.reading import read_samples
     from magistrate.probes.audit import DEFAULT
     from magistrate.probes.audit import probe as run_audit
-    from magistrate.report.probes import probes_table, report_json
+    from magistrate.probes.table import probes_table, report_json
 
     terminal = Terminal(as_json, quiet)
     samples = read_samples(*files, format=format_name, columns=read_columns(columns), strict=strict)

@@ -186,8 +186,12 @@ def rank_correlation(
     drawn = rng.multinomial(len(places), [1 / len(places)] * len(places), size=RESAMPLES)
     weights = drawn[:, question].astype(np.float64)
     spread = _correlation(ranks, weights)
-    low, high = np.nanquantile(spread, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    # In a resample a column may not vary, or two of them be the same: it has no correlation.
+    spread = spread[np.isfinite(spread)]
     value = float(_correlation(ranks, np.ones((1, n)))[0])
+    if not np.isfinite(value) or len(spread) < RESAMPLES / 2:
+        return None
+    low, high = np.quantile(spread, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     return Correlation(value, min(float(low), value), max(float(high), value), n, len(places))
 
 
@@ -208,7 +212,8 @@ def _correlation(ranks: Floats, weights: Floats) -> Floats:
         partial: Floats = (r[:, 0, 1] - r[:, 0, 2] * r[:, 1, 2]) / np.sqrt(
             (1 - r[:, 0, 2] ** 2) * (1 - r[:, 1, 2] ** 2)
         )
-    return partial
+    # Rounding may carry a perfect one past its bounds.
+    return np.clip(partial, -1, 1)
 
 
 def _by_question(values: Floats, questions: NDArray[np.generic]) -> tuple[Floats, Floats]:

@@ -80,7 +80,7 @@ class ProbeReport(Record):
 
     def __str__(self) -> str:
         """Return the result as a plain table, 100 columns wide at most."""
-        from magistrate.report.probes import probes_table
+        from magistrate.probes.table import probes_table
         from magistrate.report.table import plain_text
 
         return plain_text(probes_table(self), width=100)

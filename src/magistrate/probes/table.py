@@ -185,6 +185,6 @@ def _how_to_read(report: ProbeReport) -> str:
         f"Effects are points of a hundred. A bias: q below {report.level:g}; q is p corrected over "
         f"{counted(report.tests, 'effect')} by {report.correction} (false discovery rate). "
         f"'Detectable' is the smallest effect found in 80 of 100 such audits; where nothing is "
-        f"found and it is above {100 * report.matters:g}, there are too few to tell. A hint would be "
-        f"a bias but for the correction."
+        f"found and it is above {100 * report.matters:g}, there are too few to tell. A hint would "
+        f"be a bias but for the correction."
     )
