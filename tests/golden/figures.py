@@ -56,11 +56,6 @@ class Checked:
         return f"{self.ours:.{self._decimals}f}" == f"{float(self.published):.{self._decimals}f}"
 
     @property
-    def reason(self) -> str | None:
-        """Why the figure cannot come out, where that is known."""
-        return known.KNOWN_DIFFERENCES.get(self.figure)
-
-    @property
     def difference(self) -> float:
         """Ours minus the published figure."""
         return self.ours - float(self.published)
