@@ -3,8 +3,8 @@
     python benchmarks/ranking.py [--tournaments 20]
 
 1,000,000 battles between 100 models: adding up and fitting, then with 200 resamples. Beside it the
-same battles as a plain logistic regression over battles (scipy's L-BFGS with a sparse design, as
-leaderboards do it), ties as half wins. Then rank accuracy (Kendall's tau with the planted strengths)
+same battles as a plain logistic regression over battles (scipy's L-BFGS, a sparse design), as
+leaderboards do it, ties as half wins. Then rank accuracy (Kendall's tau with the true strengths)
 of simulated tournaments after each tenth of the budget, for the schemes 'all' and 'swiss'.
 """
 
