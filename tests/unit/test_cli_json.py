@@ -38,7 +38,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "generalise", "fairness", "aspects", "scalability",
     },
     ("compare", "runs/a", "runs/a"): {"judges", "labels", "correction", "comparisons"},
-    ("rank", "runs/a"): {"method", "style_controlled", "rankings"},
+    ("rank", "examples/pairs.jsonl", "--votes"): {"method", "style_controlled", "rankings"},
     ("pairs", "examples/outputs/alder.json", "examples/outputs/birch.json", "--budget", "3"): {
         "scheme", "output", "models", "questions", "candidates", "judged", "planned", "budget",
         "pairs", "unnamed", "bad", "bad_count", "notices",

@@ -12,8 +12,9 @@ from magistrate.cli.options import JsonOption, QuietOption
 from magistrate.cli.terminal import Terminal
 
 EXAMPLES = example(
-    "magistrate compare runs/mini runs/strong",
-    "magistrate compare pandalm-7b.json gpt-3.5.json --labels testset.json --json",
+    "magistrate judge examples/pairs.jsonl --judge scripted:longer --out runs/longer",
+    "magistrate judge examples/pairs.jsonl --judge scripted:first --out runs/first",
+    "magistrate compare runs/longer runs/first",
 )
 
 

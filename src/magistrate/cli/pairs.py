@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from magistrate.report.tournament import Plan
 
 EXAMPLES = example(
-    "magistrate pairs answers/*.jsonl --scheme all -o pairs.jsonl",
-    "magistrate pairs answers/*.jsonl --budget 500 --runs runs/first -o more.jsonl",
+    "magistrate pairs examples/outputs/alder.json examples/outputs/birch.json --budget 6",
+    "magistrate judge pairs.jsonl --judge scripted:longer --out runs/round1",
+    "magistrate pairs examples/outputs/alder.json examples/outputs/birch.json --budget 4 "
+    "--runs runs/round1 -o more.jsonl",
 )
 
 SHOWN_PAIRS = 20

@@ -13,9 +13,9 @@ from magistrate.cli.options import JsonOption, QuietOption
 from magistrate.cli.terminal import Terminal
 
 EXAMPLES = example(
-    "magistrate rank runs/first",
-    "magistrate rank runs/first --method win-rate --by category",
-    "magistrate rank runs/a runs/b --pool --style-control --json",
+    "magistrate judge examples/pairs.jsonl --judge scripted:longer --out runs/longer",
+    "magistrate rank runs/longer --style-control",
+    "magistrate rank runs/longer --method win-rate --by category",
 )
 
 
