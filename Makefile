@@ -16,7 +16,7 @@ BROWSER := $(VENV)/.browser
 VLLM := .venv-vllm
 LLAMA := .venv-llama
 
-.PHONY: setup test test-models test-browser test-vllm test-llama check demo format clean
+.PHONY: setup test test-models test-vllm test-llama test-browser goldens check demo format clean
 
 setup: $(READY)
 
