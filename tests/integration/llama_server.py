@@ -27,7 +27,7 @@ from pathlib import Path
 import pytest
 
 SETTING = "MAGISTRATE_LLAMA_PYTHON"
-CONTEXT = 640
+CONTEXT = 768  # llama.cpp rounds up to 256s
 SLOTS = 2
 START_SECONDS = 300.0
 

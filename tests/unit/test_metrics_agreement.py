@@ -2,10 +2,13 @@
 
 import pytest
 
-from magistrate.metrics.agreement import measure_agreement
+from magistrate.metrics.agreement import Compared, measure_agreement
 from magistrate.metrics.baselines import longer_wins
+from magistrate.metrics.columns import PairCollector
 from magistrate.metrics.gold import annotator_vote, gold_label, majority
+from magistrate.metrics.intervals import Rate, proportion
 from magistrate.records import Answer, Decision, Gold, Preference, Sample, Turn
+from magistrate.report.evaluation_pairs import evaluate_pairs
 
 
 def pair(*votes: Preference, first: str = "aa", second: str = "b", question: str = "?") -> Sample:
@@ -101,6 +104,56 @@ def test_equal_confidence_does_not_follow_the_sequence_in_the_file() -> None:
     assert there is not None
     assert there.confident_half is not None
     assert there.confident_half.judge.value not in (0.0, 1.0)
+
+
+def judged_pairs(questions: int, answers_each: int) -> list[tuple[Sample, Decision]]:
+    """Return pairs whose questions are right or wrong as a whole, with ties among them."""
+    said: tuple[Preference, ...] = ("first", "second", "first", "tie")
+    return [
+        (
+            pair(
+                "tie" if question % 7 == 3 else "first",
+                question=str(question),
+                first="a" * (1 + (question + k) % 5),
+                second="bbb",
+            ),
+            says(said[question % 4], 0.5),
+        )
+        for question in range(questions)
+        for k in range(answers_each)
+    ]
+
+
+def rates(compared: Compared) -> dict[str, Rate]:
+    names = ("judge", "longer_wins", "first_wins", "random")
+    return {name.replace("_", " "): getattr(compared, name) for name in names}
+
+
+@pytest.mark.parametrize(("questions", "each"), [(40, 5), (40, 1), (8, 5)])
+def test_intervals_are_those_of_evaluate(questions: int, each: int) -> None:
+    judged = judged_pairs(questions, each)
+    short = measure_agreement(judged)
+    columns = PairCollector()
+    for row, (sample, decision) in enumerate(judged):
+        columns.add(row, sample, (), decision)
+    full = evaluate_pairs(columns.result())
+    assert short is not None
+    assert full is not None
+    for row in full.baselines[:4]:
+        assert rates(short.three_class)[row.name] == row.accuracy
+        assert rates(short.decisive)[row.name] == row.decisive
+
+
+def test_pairs_of_one_question_count_as_one_and_lone_pairs_have_wilsons_interval() -> None:
+    alone, together = (measure_agreement(judged_pairs(40, each)) for each in (1, 10))
+    assert alone is not None
+    assert together is not None
+    one, many = alone.three_class.judge, together.three_class.judge
+    assert one == proportion(round(one.value * one.n), one.n)  # type: ignore[operator]
+    assert (many.value, many.n) == (one.value, 10 * one.n)
+    # Ten copies of each question say nothing more than one.
+    width = one.high - one.low  # type: ignore[operator]
+    assert many.high - many.low == pytest.approx(width, rel=0.15)  # type: ignore[operator]
 
 
 def test_length_counts_all_turns_of_an_answer() -> None:

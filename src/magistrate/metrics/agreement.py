@@ -8,8 +8,8 @@ Three readings, each under its own name and with the three baselines on the same
   confidence is highest (equal confidence: by content id, so the sequence in the file is no matter);
 * ``three classes``: all pairs with a majority, tie included; share where the labels are equal.
 
-Intervals are Wilson's for a proportion, with pairs as samples. Where many pairs share a question
-they stand or fall together, and the true uncertainty is larger than such an interval says.
+Intervals are those of :func:`magistrate.metrics.intervals.mean_of_points`, with questions as the
+unit: pairs of one question stand or fall together.
 
 Readings that are not ``ok`` score nothing and are counted in ``not_ok``: look at it before
 comparing two judges.
@@ -18,13 +18,13 @@ comparing two judges.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from magistrate.metrics.baselines import coin, longer_code
-from magistrate.metrics.compact import PREFERENCE_CODES, hash64
+from magistrate.metrics.compact import PREFERENCE_CODES, hash64, question_cluster
 from magistrate.metrics.gold import NO_MAJORITY, gold_label
-from magistrate.metrics.intervals import Rate, proportion
+from magistrate.metrics.intervals import Rate, mean_of_points
 from magistrate.records import Decision, Record, Sample
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Agreement(Record):
 
 
 class AgreementCounter:
-    """Measures agreement over a stream of samples and their decisions: 27 bytes a labelled pair."""
+    """Measures agreement over a stream of samples and their decisions: 35 bytes a labelled pair."""
 
     def __init__(self) -> None:
         self._labelled = 0
@@ -75,6 +75,7 @@ class AgreementCounter:
         self._longer = array("b")
         self._confidence = array("d")
         self._id = array("Q")
+        self._question = array("Q")
 
     def add(self, sample: Sample, decision: Decision | None) -> None:
         """Count one sample; ``decision`` is None while a judgment of it is missing."""
@@ -94,6 +95,7 @@ class AgreementCounter:
         self._longer.append(longer_code(sample))
         self._confidence.append(confidence if confidence is not None else float("nan"))
         self._id.append(hash64(decision.sample_id))
+        self._question.append(question_cluster(sample))
 
     def result(self) -> Agreement | None:
         """Return the agreement; None when no pair is labelled."""
@@ -104,17 +106,19 @@ class AgreementCounter:
         gold, said, longer = (
             np.asarray(column, dtype=np.int64) for column in (self._gold, self._said, self._longer)
         )
-        decisive = np.flatnonzero(gold)
-        confident = self._confident_half(decisive)
+        # Small numbers instead of hashes: they need less sorting in each of the rates below.
+        questions = np.unique(np.asarray(self._question, dtype=np.uint64), return_inverse=True)[1]
+        pairs = _Pairs(gold, said, longer, questions)
+        confident = self._confident_half(np.flatnonzero(gold))
         return Agreement(
             labelled=self._labelled,
             no_majority=self._no_majority,
             not_ok=self._not_ok,
-            decisive=_by_points(DECISIVE_RULE, decisive, gold, said, longer),
+            decisive=_by_points(DECISIVE_RULE, pairs.take(np.flatnonzero(gold))),
             confident_half=None
             if confident is None
-            else _by_points(CONFIDENT_RULE, confident, gold, said, longer),
-            three_class=_by_class(gold, said, longer),
+            else _by_points(CONFIDENT_RULE, pairs.take(confident)),
+            three_class=_by_class(pairs),
         )
 
     def _confident_half(self, decisive: Codes) -> Codes | None:
@@ -139,38 +143,38 @@ def measure_agreement(judged: Iterable[tuple[Sample, Decision | None]]) -> Agree
     return counter.result()
 
 
-def _by_points(
-    rule: str,
-    places: Codes,
-    gold: Codes,
-    said: Codes,
-    longer: Codes,
-) -> Compared:
-    """Compare at some places: 1 for the preferred answer, 1/2 for a tie, 0 for the other."""
+class _Pairs(NamedTuple):
+    """Labelled pairs with a decision; each column has shape (n,)."""
 
+    gold: Codes
+    said: Codes
+    longer: Codes
+    questions: Codes
+
+    def take(self, places: Codes) -> _Pairs:
+        return _Pairs(*(column[places] for column in self))
+
+
+def _by_points(rule: str, pairs: _Pairs) -> Compared:
+    """Compare decisive pairs: 1 for the preferred answer, 1/2 for a tie, 0 for the other."""
+    return _compared(rule, pairs, lambda outcome: 1 - abs(pairs.gold - outcome) / 2)
+
+
+def _by_class(pairs: _Pairs) -> Compared:
+    """Compare on all pairs with a majority: right when the classes are equal."""
+    return _compared(THREE_CLASS_RULE, pairs, lambda outcome: pairs.gold == outcome)
+
+
+def _compared(
+    rule: str, pairs: _Pairs, points: Callable[[Codes], NDArray[np.generic]]
+) -> Compared:
     def rate(outcome: Codes) -> Rate:
-        points = 1 - abs(gold - outcome)[places] / 2
-        return proportion(float(points.sum()), len(points))
+        return mean_of_points(points(outcome), pairs.questions)
 
     return Compared(
         rule=rule,
-        judge=rate(said),
-        longer_wins=rate(longer),
-        first_wins=rate(0 * gold + 1),
-        random=coin(gold[places]),
-    )
-
-
-def _by_class(gold: Codes, said: Codes, longer: Codes) -> Compared:
-    """Compare on all pairs with a majority: right when the classes are equal."""
-
-    def rate(outcome: Codes) -> Rate:
-        return proportion(int((gold == outcome).sum()), len(gold))
-
-    return Compared(
-        rule=THREE_CLASS_RULE,
-        judge=rate(said),
-        longer_wins=rate(longer),
-        first_wins=rate(0 * gold + 1),
-        random=coin(gold),
+        judge=rate(pairs.said),
+        longer_wins=rate(pairs.longer),
+        first_wins=rate(0 * pairs.gold + 1),
+        random=coin(pairs.gold, pairs.questions),
     )

@@ -2,8 +2,7 @@
 
 ``longer wins`` prefers the answer with more characters (equal lengths tie), ``first wins`` the one
 that stands first in the input, ``random`` throws a fair coin between the two and never says tie.
-The coin is not thrown here: its rate is its expectation, and the interval says where a real
-coin's result would fall.
+The coin is not thrown here: its rate is its expectation, half a point on every decisive pair.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from magistrate.metrics.compact import answer_length, sign
-from magistrate.metrics.intervals import Rate, proportion
+from magistrate.metrics.intervals import Rate, mean_of_points
 from magistrate.records import Preference, Sample
 
 if TYPE_CHECKING:
@@ -32,10 +31,11 @@ def longer_wins(sample: Sample) -> Preference:
     return _BY_SIGN[longer_code(sample)]
 
 
-def coin(gold: NDArray[np.int64]) -> Rate:
+def coin(gold: NDArray[np.integer], clusters: NDArray[np.generic]) -> Rate:
     """Return the expected share right of a fair coin between first and second.
 
     Args:
         gold: Shape (n,), the true outcomes as 1, 0 (tie), -1; a coin never says tie.
+        clusters: Shape (n,): pairs of one question share a value.
     """
-    return proportion(float((gold != 0).sum()) / 2, len(gold))
+    return mean_of_points((gold != 0) / 2, clusters)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from magistrate.metrics.annotators import Annotators, WithAnnotator, describe, with_each
+from magistrate.metrics.baselines import coin
 from magistrate.metrics.breakdown import By, parts_of
 from magistrate.metrics.classification import CLASSES, Classification, classify
 from magistrate.metrics.columns import NOTHING, PENDING, SPLIT, Named, PairColumns
@@ -200,11 +201,11 @@ def _baselines(pairs: PairColumns, has_texts: bool) -> Iterator[RowOfBaselines]:
     if has_texts:
         yield _row("longer wins", gold, longer(chosen), questions)
     yield _row("first wins", gold, np.ones_like(gold), questions)
-    half, decisive = (gold != 0) / 2, gold != 0
+    decisive = gold != 0
     yield RowOfBaselines(
         name="random",
-        accuracy=mean_of_points(half, questions),
-        decisive=mean_of_points(half[decisive], questions[decisive]),
+        accuracy=coin(gold, questions),
+        decisive=coin(gold[decisive], questions[decisive]),
     )
     most = max((0, 1, -1), key=lambda code: int((gold == code).sum()))
     yield _row("majority class", gold, np.full_like(gold, most), questions)
