@@ -165,9 +165,7 @@ def _by_class(pairs: _Pairs) -> Compared:
     return _compared(THREE_CLASS_RULE, pairs, lambda outcome: pairs.gold == outcome)
 
 
-def _compared(
-    rule: str, pairs: _Pairs, points: Callable[[Codes], NDArray[np.generic]]
-) -> Compared:
+def _compared(rule: str, pairs: _Pairs, points: Callable[[Codes], NDArray[np.generic]]) -> Compared:
     def rate(outcome: Codes) -> Rate:
         return mean_of_points(points(outcome), pairs.questions)
 
