@@ -53,6 +53,31 @@ def test_a_class_that_occurs_nowhere_does_not_dilute_the_macro_average() -> None
     assert averaged(said_tie, "macro")[1] == pytest.approx((4 / 6 + 0 + 3 / 5) / 3)
 
 
+def test_what_a_class_lacks_is_undefined_and_counts_0_in_the_average_alone() -> None:
+    gold = np.array([1, 1, -1, 0, 0], dtype=np.int8)
+    said = np.array([1, -1, -1, 1, -1], dtype=np.int8)
+    tie = classify(gold, said, np.arange(5)).classes["tie"]
+    assert (tie.precision, tie.recall, tie.f1) == (None, 0.0, 0.0)
+    turned = classify(said, gold, np.arange(5)).classes["tie"]
+    assert (turned.precision, turned.recall, turned.f1) == (0.0, None, 0.0)
+    nowhere = classify(gold[:3], said[:3], np.arange(3)).classes["tie"]
+    assert (nowhere.precision, nowhere.recall, nowhere.f1) == (None, None, None)
+    assert classify(gold, said, np.arange(5)).macro.recall.value == pytest.approx((1 / 2 + 1) / 3)
+
+
+def test_resamples_without_a_rare_class_do_not_widen_the_macro_average() -> None:
+    # Two ties among 40, never said: a third of the average is always 0, so it cannot pass 2/3.
+    gold = np.array([0, 0] + [1, -1] * 19, dtype=np.int8)
+    said = np.where(gold == 0, 1, gold).astype(np.int8)
+    said[2:6] = -said[2:6]
+    found = classify(gold, said, np.arange(40))
+    for rate in (found.macro.precision, found.macro.recall, found.macro.f1):
+        assert rate.high is not None
+        assert rate.high <= 2 / 3
+    # Without those two the same resamples average two classes.
+    assert classify(gold[2:], said[2:], np.arange(38)).macro.recall.high > 0.9  # type: ignore[operator]
+
+
 def test_few_pairs_have_no_bootstrap_interval_and_many_have_one() -> None:
     few = classify(GOLD, SAID, ALONE)
     assert few.macro.f1.low is None

@@ -6,10 +6,14 @@ no recall: they are shown beside, and :func:`accuracy_of_all` is the one measure
 as wrong.
 
 Formulas are those of Sokolova and Lapalme (2009, table 3): with ``tp`` on the diagonal, precision
-of a class is ``tp / said``, its recall ``tp / gold``, F1 their harmonic mean; 0 where a class was
-never said. **Macro** is the plain mean over the classes that occur in gold or said (a class that
-occurs in neither would only dilute it), **weighted** weighs the classes by their gold counts, and
-**micro** pools the counts of all classes, which for one class a pair equals accuracy.
+of a class is ``tp / said``, its recall ``tp / gold``, F1 their harmonic mean. A class that was never
+said has no precision, one that was never labelled no recall; in averages they count 0. **Macro** is
+the plain mean over the classes that occur in gold or said (a class that occurs in neither would
+only dilute it), **weighted** weighs the classes by their gold counts, and **micro** pools the counts
+of all classes, which for one class a pair equals accuracy.
+
+The interval of a macro average is over resamples in which the same classes occur as in the data:
+without one of them the average would be of other classes, and another quantity.
 """
 
 from __future__ import annotations
@@ -43,9 +47,12 @@ _CELLS = 12
 class ClassResult(Record):
     """One class."""
 
-    precision: float
-    recall: float
-    f1: float
+    precision: float | None
+    """None for a class that was never said."""
+    recall: float | None
+    """None for a class that was never labelled."""
+    f1: float | None
+    """None for a class that was neither."""
     gold: int
     """Pairs of this class by the annotators, with an ``ok`` decision."""
     said: int
@@ -138,12 +145,10 @@ def class_scores(counts: Floats) -> tuple[Floats, Floats, Floats]:
 
 def averaged(counts: Floats, average: Average) -> tuple[Floats, Floats, Floats]:
     """Return averaged precision, recall and F1 over the classes; shapes (..., 3, 4) to (...)."""
-    answered = counts[..., :NOT_OK]
     if average == "micro":
         share = accuracy(counts)
         return share, share, share
-    gold, said = answered.sum(-1), answered.sum(-2)
-    weights = (gold + said > 0).astype(float) if average == "macro" else gold
+    weights = _occurring(counts) if average == "macro" else counts[..., :NOT_OK].sum(-1)
     total = weights.sum(-1)
     precision, recall, f1 = ((s * weights).sum(-1) / total for s in class_scores(counts))
     return precision, recall, f1
@@ -164,7 +169,8 @@ def classify(gold: Codes, said: Codes, clusters: NDArray[np.generic]) -> Classif
     ok = said != NOTHING
     cells = place_of(gold) * 4 + place_of(said)
     counts = np.bincount(cells, minlength=_CELLS).reshape(3, 4)
-    rates = rates_of_cells(cells[ok], _CELLS, clusters[ok], _statistics())
+    occurring = _occurring(counts.astype(float))
+    rates = rates_of_cells(cells[ok], _CELLS, clusters[ok], _statistics(occurring))
     decisive = ok & (gold != 0)
     both = decisive & (said != 0)
     points = 1 - np.abs(gold.astype(np.int64) - said) / 2
@@ -188,19 +194,38 @@ def classify(gold: Codes, said: Codes, clusters: NDArray[np.generic]) -> Classif
     )
 
 
-def _statistics() -> dict[str, Callable[[Floats], Floats]]:
+def _statistics(occurring: Floats) -> dict[str, Callable[[Floats], Floats]]:
     found: dict[str, Callable[[Floats], Floats]] = {
         "kappa": lambda cells: cohen(_matrix(cells)[..., :NOT_OK]),
         "kappa linear": lambda cells: cohen(_matrix(cells)[..., :NOT_OK], weights="linear"),
     }
     for average in AVERAGES:
         for place, name in enumerate(("precision", "recall", "f1")):
-            found[f"{average} {name}"] = _averaged_statistic(average, place)
+            found[f"{average} {name}"] = _averaged_statistic(average, place, occurring)
     return found
 
 
-def _averaged_statistic(average: Average, place: int) -> Callable[[Floats], Floats]:
-    return lambda cells: averaged(_matrix(cells), average)[place]
+def _averaged_statistic(
+    average: Average, place: int, occurring: Floats
+) -> Callable[[Floats], Floats]:
+    def statistic(cells: Floats) -> Floats:
+        import numpy as np
+
+        counts = _matrix(cells)
+        values = averaged(counts, average)[place]
+        if average != "macro":
+            return values
+        same: Floats = np.where((_occurring(counts) == occurring).all(-1), values, np.nan)
+        return same
+
+    return statistic
+
+
+def _occurring(counts: Floats) -> Floats:
+    """Return 1 for classes that occur in gold or said, else 0; shapes (..., 3, 4) to (..., 3)."""
+    answered = counts[..., :NOT_OK]
+    occurs: Floats = (answered.sum(-1) + answered.sum(-2) > 0).astype(float)
+    return occurs
 
 
 def _matrix(cells: Floats) -> Floats:
@@ -209,13 +234,14 @@ def _matrix(cells: Floats) -> Floats:
 
 def _classes(counts: NDArray[np.int64]) -> dict[str, ClassResult]:
     precision, recall, f1 = class_scores(counts.astype(float))
+    gold, said = counts[:, :NOT_OK].sum(1), counts[:, :NOT_OK].sum(0)
     return {
         name: ClassResult(
-            precision=float(precision[k]),
-            recall=float(recall[k]),
-            f1=float(f1[k]),
-            gold=int(counts[k, :NOT_OK].sum()),
-            said=int(counts[:, k].sum()),
+            precision=float(precision[k]) if said[k] else None,
+            recall=float(recall[k]) if gold[k] else None,
+            f1=float(f1[k]) if gold[k] + said[k] else None,
+            gold=int(gold[k]),
+            said=int(said[k]),
         )
         for k, name in enumerate(CLASSES)
     }
