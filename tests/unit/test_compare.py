@@ -11,8 +11,10 @@ import pytest
 import magistrate as mg
 from magistrate.cli.main import main
 from magistrate.errors import InputError
+from magistrate.metrics.columns import PairCollector, PairColumns
+from magistrate.metrics.power import smallest_paired_effect, smallest_shift
 from magistrate.metrics.two_judges import compare_judges
-from magistrate.records import Answer, Gold, Sample
+from magistrate.records import Answer, Decision, Gold, Preference, Sample
 from magistrate.report.comparison import compare
 from magistrate.report.judged import read_judged
 
@@ -146,3 +148,44 @@ def test_the_command_prints_tables_and_json(runs: Path, capsys: pytest.CaptureFi
     value = json.loads(capsys.readouterr().out)
     assert value["comparisons"][0]["decisive"]["difference"]["n"] == 120
     assert main(["compare", str(runs / "longer")]) == 2
+
+
+def judged_columns(said: list[Preference], pairs_each: int = 1) -> PairColumns:
+    """One judge of pairs whose first answer is the better one, some pairs to a question."""
+    collector = PairCollector()
+    for question, outcome in enumerate(said):
+        for place in range(pairs_each):
+            sample = Sample(
+                question=f"question {question}",
+                answers=(Answer(text=f"good {place}"), Answer(text="bad")),
+                gold=(Gold(preference="first"),),
+            )
+            decision = Decision(
+                row=0, sample_id=sample.id, status="ok", preference=outcome, rule="r"
+            )
+            collector.add(0, sample, [], decision)
+    return collector.result()
+
+
+def test_the_smallest_difference_follows_what_pairs_can_differ_by() -> None:
+    right: list[Preference] = ["first"] * 150 + ["second"] * 50
+    other: list[Preference] = ["first"] * 110 + ["second"] * 50 + ["first"] * 40
+    ties: list[Preference] = ["tie"] * 200
+
+    def smallest(first: list[Preference], second: list[Preference], each: int = 1) -> float:
+        found = compare_judges(judged_columns(first, each), judged_columns(second, each))
+        assert found.smallest_difference is not None
+        return found.smallest_difference
+
+    assert smallest(right, other) == smallest_paired_effect(200, 80 / 200)
+    halves = np.repeat([0.5, -0.5], [150, 50])
+    assert smallest(right, ties) == pytest.approx(smallest_shift(halves.std(ddof=1), 200))
+    # More pairs of the same questions, all alike, say no more than one of each.
+    assert smallest(right, ties, 4) == pytest.approx(smallest(right, ties))
+
+
+def test_judges_who_never_differ_leave_the_smallest_difference_open() -> None:
+    same: list[Preference] = ["first"] * 20
+    for each in (1, 3):
+        columns = judged_columns(same, each)
+        assert compare_judges(columns, columns).smallest_difference is None

@@ -172,3 +172,15 @@ def test_the_command_plans_and_says_when_nothing_is_left(
     mg.judge(mg.read_samples(out), "scripted:longer", tmp_path / "run")
     assert main([*command, "--budget", "5", "--runs", str(tmp_path / "run")]) == 2
     assert "judged already" in capsys.readouterr().err
+
+
+def test_the_answers_are_never_replaced_by_the_pairs(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    models = [mg.Answer(text=f"text {name}", model=name) for name in "abc"]
+    mg.write_samples([mg.Sample(question="q", answers=tuple(models))], answers)
+    before = answers.read_bytes()
+    (tmp_path / "link.jsonl").symlink_to(answers)
+    for out in (answers, tmp_path / "link.jsonl"):
+        with pytest.raises(InputError, match="would replace the input"):
+            plan_pairs(answers, out=out, budget=2)
+    assert answers.read_bytes() == before

@@ -74,12 +74,13 @@ def convert(
     If not one sample can be written, the exit code is 2 and OUT is left as it was.
     """
     from magistrate.formats.reading import read_samples
+    from magistrate.formats.source import is_same_file
     from magistrate.formats.writers import write_samples
 
     if target == STDOUT and as_json:
         raise typer.BadParameter("standard output cannot take both the samples and --json")
     for source in (*sources, *([str(questions)] if questions else ())):
-        if target != STDOUT and _is_same_file(Path(source), Path(target)):
+        if target != STDOUT and is_same_file(source, target):
             raise typer.BadParameter(f"OUT is the input {source}; name another file to write")
     terminal = Terminal(as_json, quiet)
     samples = read_samples(
@@ -136,7 +137,3 @@ def _nothing_written(report: WriteReport) -> str:
         f"nothing was written: '{report.to}' can hold none of "
         f"{counted(report.skipped_count, 'sample')} (the first: {report.skipped[0].reason}){kept}"
     )
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)

@@ -73,7 +73,9 @@ def pairs(
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help="File of pairs to write.")
     ] = "pairs.jsonl",
-    seed: Annotated[int, typer.Option(metavar="N", help="Equal seeds give equal plans.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Equal seeds give equal plans.")
+    ] = 0,
     questions: QuestionsOption = None,
     format_name: FormatOption = None,
     as_json: JsonOption = False,

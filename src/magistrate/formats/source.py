@@ -269,3 +269,9 @@ def _unprintable(head: bytes) -> int:
     text, valid = decode(head)
     controls = sum(1 for c in text if c < " " and c not in "\t\n\r\f\v\x1b\x1e")
     return controls if valid else controls + sum(1 for c in text if "\udc80" <= c <= "\udcff")
+
+
+def is_same_file(one: str, other: str) -> bool:
+    """Whether two paths name one file that is there, also through links."""
+    first, second = Path(one), Path(other)
+    return first.exists() and second.exists() and first.samefile(second)

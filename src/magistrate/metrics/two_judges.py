@@ -19,7 +19,7 @@ from magistrate.metrics.intervals import NO_RATE, Rate
 from magistrate.metrics.kappa import cohen
 from magistrate.metrics.multiplicity import holm
 from magistrate.metrics.paired import PairedDifference, compare_paired
-from magistrate.metrics.power import smallest_paired_effect
+from magistrate.metrics.power import smallest_paired_effect, smallest_shift
 from magistrate.metrics.resampling import cluster_bootstrap
 from magistrate.records import Record
 
@@ -104,7 +104,7 @@ def compare_judges(first: PairColumns, second: PairColumns) -> JudgesCompared:
         verdicts=_verdicts(one, other),
         decisive=decisive,
         three_class=_agreement(one, other, decisive=False),
-        smallest_difference=_smallest_difference(decisive),
+        smallest_difference=_smallest_difference(one, other),
         consistency=_consistency(one, other),
         models=_models(one, other),
     )
@@ -113,6 +113,14 @@ def compare_judges(first: PairColumns, second: PairColumns) -> JudgesCompared:
 def _agreement(
     first: PairColumns, second: PairColumns, *, decisive: bool
 ) -> PairedDifference | None:
+    found = _points(first, second, decisive=decisive)
+    return None if found is None else compare_paired(*found)
+
+
+def _points(
+    first: PairColumns, second: PairColumns, *, decisive: bool
+) -> tuple[Points, Points, NDArray[np.uint64]] | None:
+    """Return both judges' points on the labelled pairs, and the pairs' questions."""
     gold = first.gold.astype(int)
     wanted = (gold != NOTHING) & (gold != SPLIT)
     if decisive:
@@ -125,14 +133,30 @@ def _agreement(
         scored: Points = 1 - apart / 2 if decisive else (apart == 0).astype(float)
         return scored
 
-    return compare_paired(points(first), points(second), first.question[wanted])
+    return points(first), points(second), first.question[wanted]
 
 
-def _smallest_difference(found: PairedDifference | None) -> float | None:
-    """Return it for independent pairs that differ by a whole point, as McNemar's test has them."""
-    if found is None or not found.n:
+def _smallest_difference(first: PairColumns, second: PairColumns) -> float | None:
+    """Return the smallest difference that so many decisive pairs would show.
+
+    By McNemar's test where every pair has a question of its own and differs by whole points, else
+    from the spread between questions.
+    """
+    import numpy as np
+
+    found = _points(first, second, decisive=True)
+    if found is None:
         return None
-    return smallest_paired_effect(found.n, (found.only_first + found.only_second) / found.n)
+    difference = found[0] - found[1]
+    _, question, counts = np.unique(found[2], return_inverse=True, return_counts=True)
+    if (counts == 1).all() and np.isin(difference, (-1.0, 0.0, 1.0)).all():
+        return smallest_paired_effect(len(difference), float(abs(difference).mean()))
+    # The mean over pairs as a ratio of sums over questions, linearised.
+    sums = np.bincount(question, weights=difference)
+    rest = (sums - difference.mean() * counts) / counts.mean()
+    if len(counts) < 2 or not rest.any():
+        return None
+    return smallest_shift(float(np.std(rest, ddof=1)), len(counts))
 
 
 def _consistency(first: PairColumns, second: PairColumns) -> PairedDifference | None:
