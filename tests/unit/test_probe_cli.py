@@ -16,7 +16,9 @@ from magistrate.probes import perturbations as p
 from magistrate.probes.audit import PROBES, probe
 from magistrate.probes.bench import Bench
 from magistrate.probes.swaying import Change, changed_arm
+from magistrate.probes.table import probes_table
 from magistrate.records import Answer, Gold, Preference, Sample
+from magistrate.report.table import plain_text
 
 Json = dict[str, Any]
 PAIRS = 60
@@ -271,9 +273,13 @@ def test_the_style_matrix_is_rm_bench_s(tmp_path: Path) -> None:
     assert values["hard"] == pytest.approx(1 / 3 * 0.25, abs=0.1)
     assert values["easy - hard"] == pytest.approx(2 / 3, abs=0.15)
     assert "rows by the right answer's style" in report.effects[0].means
+    assert (report.pairs, report.others, report.left_out) == (0, 30, 0)
+    assert str(report).startswith("scripted:swayed,format=50 probed on 30 questions of several")
 
 
-def test_perturbed_files_are_compared_with_their_raw_pairs(tmp_path: Path) -> None:
+def perturbed_files(folder: Path) -> tuple[Path, Path]:
+    """Write raw pairs and perturbed ones, in another sequence, as judgement-bias keeps them."""
+
     def row(n: int, texts: Sequence[str], side: int | None) -> Json:
         answers = {
             f"answer{place + 1}": {"answer": text}
@@ -293,10 +299,39 @@ def test_perturbed_files_are_compared_with_their_raw_pairs(tmp_path: Path) -> No
         raw.append(row(n, texts, None))
         texts[n % 2] += " Dvorak (2003)."
         changed.append(row(n, texts, n % 2))
-    for name, rows in (("raw", raw), ("reference", changed)):
+    paths = folder / "raw.json", folder / "reference.json"
+    for path, rows in zip(paths, (raw, changed[::-1]), strict=True):
         text = "".join(json.dumps(one) + "\n" for one in rows)
-        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
-    paths = [tmp_path / "raw.json", tmp_path / "reference.json"]
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def test_a_limit_takes_pairs_that_stand_in_all_files(tmp_path: Path) -> None:
+    raw, reference = perturbed_files(tmp_path)
+    extra = [json.loads(line) for line in raw.read_text("utf-8").splitlines()[:7]]
+    text = "".join(
+        json.dumps(one | {"question_id": f"x{k}", "question": f"Another {k}?"}) + "\n"
+        for k, one in enumerate(extra)
+    )
+    raw.write_text(text + raw.read_text("utf-8"), encoding="utf-8")
+    report = probe(
+        "scripted:longer", [raw, reference], probes=["perturbed"], limit=5, out=tmp_path / "a"
+    )
+    (found,) = report.effects
+    assert (report.pairs, found.n, found.measure) == (10, 5, "win points")
+
+
+def test_raw_pairs_that_fit_none_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    raw, reference = perturbed_files(tmp_path)
+    raw.write_text(raw.read_text("utf-8").replace("Question", "Demand"), encoding="utf-8")
+    report = probe("scripted:longer", [raw, reference], probes=["perturbed"], out=tmp_path / "a")
+    assert "none of the 40 raw pairs of the input has the same question" in report.effects[0].means
+    assert "No effect was tested" in str(report)
+    assert "corrected over" not in str(report)
+
+
+def test_perturbed_files_are_compared_with_their_raw_pairs(tmp_path: Path) -> None:
+    paths = perturbed_files(tmp_path)
     report = probe("scripted:swayed,citation=50", paths, probes=["perturbed"], out=tmp_path / "a")
     (found,) = report.effects
     assert (found.name, found.n, found.finding) == ("reference", 40, "bias")
@@ -309,7 +344,8 @@ def test_perturbed_files_are_compared_with_their_raw_pairs(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--probes=colour",), "no probe 'colour'"),
+        (("--probes=colour",), "no probe 'colour'; Probes:"),
+        (("--probes=positon",), "no probe 'positon'; did you mean 'position'? Probes: position,"),
         (
             ("--probes=length,self", "--own-model=nobody"),
             "no answer is by nobody; models of the input:",
@@ -325,7 +361,7 @@ def test_mistakes_are_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code = main(["probe", "scripted:tie", str(file), "--out", str(tmp_path / "a"), *arguments])
-    assert code in (1, 2)
+    assert code == 2
     assert words in capsys.readouterr().err
 
 
@@ -353,6 +389,31 @@ def test_the_table_names_every_effect_and_its_fix(
         "say which models are the judge's own family",
     ):
         assert words in out
+
+
+@pytest.mark.parametrize("width", [100, 80, 70])
+def test_effects_stand_below_each_other_in_a_table(width: int, tmp_path: Path) -> None:
+    report = probe(
+        "scripted:first#single", pairs(8), probes=["position", "length"], out=tmp_path / "a"
+    )
+    text = plain_text(probes_table(report), width)
+    table = text.split("What the effects mean")[0].splitlines()
+    assert max(map(len, table)) <= width
+    (header,) = [line for line in table if "detectable" in line]
+    end, start = header.index("detectable") + len("detectable"), header.index("finding")
+    rows = [line for line in table if " %  " in line or "by construction" in line]
+    assert len(rows) >= 3
+    for row in rows:
+        assert row[end - 1] in "–0123456789"
+        assert row[start - 1] == " "
+        assert row[start].isalpha()
+
+
+def test_an_effect_without_a_value_has_no_dangling_sign(tmp_path: Path) -> None:
+    report = probe("scripted:first#single", pairs(3), probes=["position"], out=tmp_path / "a")
+    text = plain_text(probes_table(report), 40)
+    assert "\n  by construction" in text
+    assert "–;" not in text
 
 
 def test_every_probe_has_a_place_in_the_page() -> None:

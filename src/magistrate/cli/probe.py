@@ -69,7 +69,8 @@ def probe(
         typer.Option(
             metavar="N",
             min=1,
-            help="Use only the first N samples; of several files, of each.",
+            help="Use only the first N samples; of several files, of each, questions that stand in "
+            "most of the files first.",
             show_default=False,
         ),
     ] = None,

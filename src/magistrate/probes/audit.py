@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
@@ -34,7 +35,9 @@ REPORT_FILE = "probes.json"
 
 DEFAULT = ("position", "length", "format", "knowledge", "self", "authority", "null", "template")
 """The probes of an audit unless it says which."""
-FOR_FILES = ("style-matrix", "perturbed")
+STYLE_MATRIX = "style-matrix"
+"""The one probe of samples with more than two answers."""
+FOR_FILES = (STYLE_MATRIX, "perturbed")
 """Probes for files made for them."""
 PROBES = (*DEFAULT, *FOR_FILES)
 
@@ -83,7 +86,8 @@ def probe(
             several right and wrong answers.
         probes: Which; see :data:`PROBES`.
         out: Folder of the audit; without it ``runs/probe-JUDGE-TIME`` is made.
-        limit: Use only the first so many samples; of several files, of each.
+        limit: Use only the first so many samples; of several files, of each, questions that stand
+            in most of the files first.
         seed: Another seed changes other answers of the pairs, in other words.
         own_models: Names of the models of the judge's own family, for the probe ``self``.
         matters: The smallest effect that is held to matter, as a share (0.1 is ten points): where
@@ -149,13 +153,13 @@ def measured(bench: Bench, asked: Asked) -> list[Effect]:
         "authority": lambda: authority(bench),
         "null": lambda: null(bench),
         "template": lambda: template(bench),
-        "style-matrix": lambda: style_matrix(bench),
+        STYLE_MATRIX: lambda: style_matrix(bench),
         "perturbed": lambda: perturbed(bench),
     }
     if "self" in asked.probes:
         check_models(bench.pairs, asked.own_models)
     for name in asked.probes:
-        if name != "style-matrix" and not bench.pairs:
+        if name != STYLE_MATRIX and not bench.pairs:
             raise InputError(f"probe '{name}' needs pairs of answers; the input has none")
     return [effect for name in asked.probes for effect in experiments[name]()]
 
@@ -169,17 +173,33 @@ def read_input(samples: Samples, limit: int | None) -> tuple[tuple[str, ...], li
 
 
 def first_samples(reader: SampleReader, limit: int | None) -> list[Sample]:
-    """Return the first samples; of several files that are not joined, the first of each."""
+    """Return the first samples; of several files that are not joined, so many of each.
+
+    Of several files, questions that stand in most of them come first: what was changed in a file
+    can be compared with the same pairs as they are in another one only if both are taken.
+    """
     if limit is None or reader.joined is not None or len(reader.paths) < 2:
         return list(islice(reader, limit))
-    taken: Counter[str] = Counter()
-    found = []
+    found: list[tuple[str, Sample]] = []
+    files: dict[str, set[str]] = {}
     for sample in reader:
         name = reader.where.file if reader.where else ""
+        found.append((name, sample))
+        files.setdefault(sample.question_text, set()).add(name)
+    asked = {question: place for place, question in enumerate(files)}
+
+    def rank(place: int) -> tuple[int, int]:
+        question = found[place][1].question_text
+        return -len(files[question]), asked[question]
+
+    taken: Counter[str] = Counter()
+    chosen = []
+    for place in sorted(range(len(found)), key=rank):
+        name = found[place][0]
         taken[name] += 1
         if taken[name] <= limit:
-            found.append(sample)
-    return found
+            chosen.append(place)
+    return [found[place][1] for place in sorted(chosen)]
 
 
 @contextmanager
@@ -204,6 +224,7 @@ def _folder(out: str | Path | None, judge_name: str) -> Path:
 def _report(
     bench: Bench, asked: Asked, inputs: tuple[str, ...], found: int, effects: tuple[Effect, ...]
 ) -> ProbeReport:
+    others = len(bench.others) if STYLE_MATRIX in asked.probes else 0
     return ProbeReport(
         judge=bench.judge.spec.name,
         family=bench.judge.spec.family,
@@ -213,7 +234,8 @@ def _report(
         seed=asked.seed,
         limit=asked.limit,
         pairs=len(bench.pairs),
-        left_out=found - len(bench.pairs) - len(bench.others),
+        others=others,
+        left_out=found - len(bench.pairs) - others,
         matters=asked.matters,
         level=FALSE_DISCOVERY_RATE,
         correction=CORRECTION,
@@ -228,8 +250,10 @@ def _checked(probes: Sequence[str]) -> tuple[str, ...]:
     names = (probes,) if isinstance(probes, str) else tuple(probes)
     unknown = [name for name in names if name not in PROBES]
     if unknown or not names:
-        raise MagistrateError(
-            f"no probe {', '.join(repr(name) for name in unknown) or 'was named'}; probes: "
+        near = [close for name in unknown for close in get_close_matches(name, PROBES, n=1)]
+        hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
+        raise InputError(
+            f"no probe {', '.join(map(repr, unknown)) or 'was named'}; {hint}Probes: "
             f"{', '.join(PROBES)}"
         )
     return tuple(dict.fromkeys(names))
@@ -237,5 +261,5 @@ def _checked(probes: Sequence[str]) -> tuple[str, ...]:
 
 def _checked_share(matters: float) -> float:
     if not 0 < matters < 1:
-        raise MagistrateError(f"matters is {matters}; it takes a share above 0 and below 1")
+        raise InputError(f"matters is {matters}; it takes a share above 0 and below 1")
     return matters

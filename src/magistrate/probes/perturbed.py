@@ -88,6 +88,12 @@ def _alone(bench: Bench, kind: str) -> Effect:
     columns = bench.original().take(place)
     points = points_of(columns.said, sides)
     ok = ~np.isnan(points)
+    raw = len(_raw(bench.pairs)) // 2
+    lacks = (
+        f"none of the {raw:,} raw pairs of the input has the same question and other answer, so"
+        if raw
+        else "give the file of raw pairs too, for without it"
+    )
     rate = mean_of_points(points[ok], columns.question[ok])
     return Effect(
         probe=PROBE,
@@ -100,8 +106,8 @@ def _alone(bench: Bench, kind: str) -> Effect:
         questions=len(np.unique(columns.question[ok])),
         not_ok=proportion(int((~ok).sum()), len(ok)),
         means=(
-            f"win rate of answers with a {kind.replace('_', ' ')}; give the file of raw pairs too "
-            f"to know what the perturbation did"
+            f"win rate of answers with a {kind.replace('_', ' ')}; {lacks} it is not known what "
+            f"the perturbation did"
         ),
     )
 

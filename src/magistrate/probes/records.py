@@ -63,8 +63,10 @@ class ProbeReport(Record):
     limit: int | None
     pairs: int
     """Pairs of the input that the probes worked on."""
+    others: int = 0
+    """Samples of more than two answers that were used, by ``style-matrix`` alone."""
     left_out: int
-    """Samples of the input that no probe could use: they have another number of answers."""
+    """Samples of the input that no probe used: they have another number of answers."""
     matters: float
     """The smallest effect that is held to matter."""
     level: float

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from magistrate.probes.records import Effect, ProbeReport
 from magistrate.report.json_view import rate_json
+from magistrate.report.layout import CLOSE_GAP, WIDE_GAP, LaidColumn, Layout, Layouts
 from magistrate.report.table import NOTHING, percent
 from magistrate.report.text import counted, dollars, harmless
-from magistrate.report.wrap import Fitting, Wrapped
+from magistrate.report.wrap import Wrapped
 
 _DIFFERENCES = frozenset({"win points", "agreement", "flips"})
 _TOLD = frozenset({"self", "perturbed"})
@@ -94,19 +94,21 @@ def _bounds(effect: Effect, scale: float, decimals: int) -> str:
 def _heading(report: ProbeReport) -> Wrapped:
     names = ("standard input" if name == "-" else harmless(name) for name in report.inputs)
     files = ", ".join(names) or "Python"
-    used = counted(report.pairs, "pair")
+    used = [counted(report.pairs, "pair")] if report.pairs or not report.others else []
+    if report.others:
+        used.append(f"{counted(report.others, 'question')} of several answers")
     left = f"; {counted(report.left_out, 'sample')} left out" if report.left_out else ""
     return Wrapped(
         Text.assemble(
             (harmless(report.judge), "bold"),
-            f" probed on {used} from {files}{left}: {counted(report.readings, 'reading')}, "
-            f"{dollars(report.cost)}",
+            f" probed on {' and '.join(used)} from {files}{left}: "
+            f"{counted(report.readings, 'reading')}, {dollars(report.cost)}",
         )
     )
 
 
-def _effects(report: ProbeReport) -> Fitting:
-    """Return an effect a row; where that is too wide, with findings in a word, then as lines."""
+def _effects(report: ProbeReport) -> Layouts:
+    """Return an effect a row; with less room findings in a word, then intervals below."""
     shown = [effect for effect in report.effects if effect.finding != "not measured"]
     lines: list[RenderableType] = []
     for effect in shown:
@@ -115,30 +117,37 @@ def _effects(report: ProbeReport) -> Fitting:
             for head, cell in zip(_HEADERS, _cells(effect), strict=True)
             if cell != NOTHING
         )
-        lines += [
-            Wrapped(_name(effect)),
-            Padding(Wrapped(f"{value_text(effect)}; {facts}"), (0, 0, 0, 2)),
-            Padding(Wrapped(finding_text(effect)), (0, 0, 0, 2)),
-        ]
-    full = _table(shown, finding_text)
-    short = _table(shown, lambda effect: effect.finding)
-    return Fitting(full, Fitting(short, Group(*lines), 0), 0)
+        measured = "; ".join(part for part in (value_text(effect), facts) if part)
+        lines.append(Wrapped(_name(effect)))
+        if effect.value is not None:
+            lines.append(Padding(Wrapped(measured), (0, 0, 0, 2)))
+        lines.append(Padding(Wrapped(finding_text(effect)), (0, 0, 0, 2)))
+    layouts = (
+        _layout(shown, [finding_text(effect) for effect in shown]),
+        _layout(shown, [effect.finding for effect in shown]),
+        _layout(shown, [effect.finding for effect in shown], below=True),
+    )
+    return Layouts(layouts, Group(*lines))
 
 
-def _table(effects: Sequence[Effect], finding: Callable[[Effect], str]) -> Table:
-    from rich import box
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    table.add_column("probe", no_wrap=True)
-    table.add_column("effect [95 % interval]", no_wrap=True, justify="right")
-    for header in _HEADERS:
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("finding", no_wrap=True)
-    for effect in effects:
-        style = "bold" if effect.finding == "bias" else ""
-        found = Text(finding(effect), style=style)
-        table.add_row(Text(_name(effect)), value_text(effect), *_cells(effect), found)
-    return table
+def _layout(effects: Sequence[Effect], findings: Sequence[str], *, below: bool = False) -> Layout:
+    values = [value_text(effect) for effect in effects]
+    header = "effect [95 % interval]"
+    if below:
+        values = [value.replace(" [", "\n[") for value in values]
+        header = "effect\n[95 % interval]"
+    facts = [_cells(effect) for effect in effects]
+    columns = (
+        LaidColumn("probe", tuple(map(_name, effects)), breaks=below),
+        LaidColumn(header, tuple(values), right=True),
+        *(
+            LaidColumn(head, tuple(one[place] for one in facts), right=True)
+            for place, head in enumerate(_HEADERS)
+        ),
+        LaidColumn("finding", tuple(findings)),
+    )
+    bold = frozenset(n for n, effect in enumerate(effects) if effect.finding == "bias")
+    return Layout(columns, CLOSE_GAP if below else WIDE_GAP, bold)
 
 
 def _name(effect: Effect) -> str:
@@ -181,6 +190,8 @@ def _missing(report: ProbeReport) -> Iterator[str]:
 
 
 def _how_to_read(report: ProbeReport) -> str:
+    if not report.tests:
+        return "No effect was tested: what is shown, if anything, is observed or by construction."
     return (
         f"Effects are points of a hundred. A bias: q below {report.level:g}; q is p corrected over "
         f"{counted(report.tests, 'effect')} by {report.correction} (false discovery rate). "

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from magistrate.metrics.intervals import Rate
 from magistrate.report.text import harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from magistrate.report.layout import Layout
 
 Cell = str | int | Rate | None
 """A text, a count, a rate, or nothing."""
@@ -41,7 +43,11 @@ class Grid:
     notes: tuple[str, ...] = ()
 
 
-def text_of(cell: Cell, column: Column, *, interval: bool = True) -> str:
+Form = Literal["brackets", "dashes", "whole"]
+"""How an interval is written: ``[38.7, 78.1]``, ``38.7–78.1``, or in whole per cent ``39–78``."""
+
+
+def text_of(cell: Cell, column: Column) -> str:
     """Return a cell in words.
 
     >>> text_of(Rate(value=0.5, n=10, low=0.25, high=0.75), Column("share"))
@@ -49,18 +55,33 @@ def text_of(cell: Cell, column: Column, *, interval: bool = True) -> str:
     >>> text_of(Rate(value=0.5, n=10), Column("gap", "difference"))
     '+50.0'
     """
+    return " ".join(filter(None, parts_of(cell, column)))
+
+
+def parts_of(cell: Cell, column: Column, form: Form = "brackets") -> tuple[str, str]:
+    """Return a cell in words, and its interval, empty where it has none.
+
+    >>> rate = Rate(value=-0.02, n=10, low=-0.251, high=0.2)
+    >>> parts_of(rate, Column("gap", "difference"), "whole")
+    ('-2.0', '-25 to +20')
+    """
     if cell is None:
-        return NOTHING
+        return NOTHING, ""
     if isinstance(cell, int):
-        return f"{cell:,}"
+        return f"{cell:,}", ""
     if isinstance(cell, str):
-        return harmless(cell)
+        return harmless(cell), ""
     if cell.value is None:
-        return NOTHING
+        return NOTHING, ""
     said = _number(cell.value, column.kind)
-    if not interval or cell.low is None or cell.high is None:
-        return said
-    return f"{said} [{_number(cell.low, column.kind)}, {_number(cell.high, column.kind)}]"
+    if cell.low is None or cell.high is None:
+        return said, ""
+    low, high = (
+        _number(end, column.kind, 0 if form == "whole" else 1) for end in (cell.low, cell.high)
+    )
+    if form == "brackets":
+        return said, f"[{low}, {high}]"
+    return said, f"{low} to {high}" if column.kind == "difference" else f"{low}–{high}"
 
 
 def markdown(grid: Grid) -> str:
@@ -79,49 +100,48 @@ def markdown(grid: Grid) -> str:
 
 
 def rendered(grid: Grid) -> RenderableType:
-    """Return the table for a terminal; where it is too wide, each row as a few lines."""
+    """Return the table for a terminal.
+
+    Every interval stands below its value. With less room it is written shorter, and headers take
+    several lines; only where that is still too wide is each row told as a few lines.
+    """
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    from magistrate.report.table import plain_table
-    from magistrate.report.wrap import NARROWEST, Fitting, Wrapped, slack
+    from magistrate.report.layout import Layouts
+    from magistrate.report.wrap import Wrapped
 
-    table = plain_table()
-    for column in grid.columns:
-        if column.kind == "text":
-            table.add_column(column.header, overflow="fold", min_width=NARROWEST)
-        else:
-            table.add_column(column.header, justify="right", no_wrap=True)
     lines: list[RenderableType] = []
     for row in grid.rows:
         pairs = list(zip(row, grid.columns, strict=True))
-        table.add_row(*(_cell(cell, column) for cell, column in pairs))
         lines.append(Wrapped(text_of(*pairs[0])))
         said = (f"{c.header} {text_of(v, c)}" for v, c in pairs[1:] if v is not None and v != "")
         lines.append(Padding(Text(", ".join(said)), (0, 0, 0, 2)))
-    room = sum(
-        slack(text_of(row[place], column) for row in grid.rows)
-        for place, column in enumerate(grid.columns)
-        if column.kind == "text"
-    )
+    layouts = [_layout(grid, form) for form in get_args(Form)]
     notes = [Text(f"{note}", style="dim") for note in grid.notes]
-    return Group(Text(grid.caption), Fitting(table, Group(*lines), room), *notes)
+    return Group(Text(grid.caption), Layouts(layouts, Group(*lines)), *notes)
 
 
-def _cell(cell: Cell, column: Column) -> RenderableType:
-    from rich.text import Text
+def _layout(grid: Grid, form: Form) -> Layout:
+    from magistrate.report.layout import CLOSE_GAP, WIDE_GAP, LaidColumn, Layout
 
-    from magistrate.report.wrap import Wrapped
+    is_wide = form == "brackets"
+    columns = []
+    for place, column in enumerate(grid.columns):
+        is_text = column.kind == "text"
+        cells = []
+        for row in grid.rows:
+            value, interval = parts_of(row[place], column, form)
+            cells.append(value if column.bare or not interval else f"{value}\n{interval}")
+        header = column.header if is_wide or is_text else column.header.replace(" ", "\n")
+        columns.append(LaidColumn(header, tuple(cells), breaks=is_text, right=not is_text))
+    return Layout(tuple(columns), WIDE_GAP if is_wide else CLOSE_GAP)
 
-    if column.kind == "text":
-        return Wrapped(text_of(cell, column))
-    said = text_of(cell, column, interval=not column.bare)
-    return Text(said.replace(" [", "\n["), justify="right")
 
-
-def _number(value: float, kind: Kind) -> str:
-    return f"{100 * value:+.1f}" if kind == "difference" else f"{100 * value:.1f}"
+def _number(value: float, kind: Kind, decimals: int = 1) -> str:
+    sign = "+" if kind == "difference" else ""
+    return f"{100 * value:{sign}.{decimals}f}"
 
 
 def _plain(text: str) -> str:
