@@ -76,8 +76,13 @@ def test_a_set_alone(call: Call) -> None:
         (("scripted:longer", "--data", "nowhere"), 2, "there is no file or folder nowhere"),
         (("minni", "--data", "examples"), 3, "did you mean 'mini'"),
         (("scripted:longer", "--data", "examples", "--sets", "tabel"), 2, "did you mean table"),
-        (("mini", "--data", "examples", "--classify", "mini"), 1, "categories"),
+        (("mini", "--data", "examples", "--classify", "mini"), 2, "categories"),
         (("scripted:longer", "--data", "examples", "--suite", "speed"), 2, "speed"),
+        (
+            ("scripted:longer", "--data", "examples", "--suite", "fairnes"),
+            2,
+            "'aspects', 'scalability', 'all'; did you mean 'fairness'?",
+        ),
     ],
 )
 def test_mistakes_are_told_without_a_traceback(
@@ -88,6 +93,7 @@ def test_mistakes_are_told_without_a_traceback(
     assert out == ""
     assert said in err
     assert "Traceback" not in err
+    assert "Value error" not in err
     assert not Path("runs").exists()
 
 

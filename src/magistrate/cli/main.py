@@ -6,7 +6,9 @@ rest when it runs.
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -162,9 +164,23 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _report_usage(error: BaseException, *, as_json: bool) -> int:
-    """Show a usage error the way the parser words it."""
+    """Show a usage error the way the parser words it, with the nearest choice after a typo."""
+    error.message = _with_nearest(error.message)  # type: ignore[attr-defined]
     error.show()  # type: ignore[attr-defined]
     if as_json:
         message = error.format_message()  # type: ignore[attr-defined]
         print_json(CommandError("UsageError", message, BAD_INPUT).as_json())
     return BAD_INPUT
+
+
+def _with_nearest(message: str) -> str:
+    """Return a parser's message in plain words.
+
+    >>> _with_nearest("Value error, 'elu' is not one of 'elo', 'win-rate'.")
+    "'elu' is not one of 'elo', 'win-rate'; did you mean 'elo'?"
+    """
+    message = message.removeprefix("Value error, ")
+    given, asked, choices = message.partition(" is not one of ")
+    known = re.findall(r"'([^']*)'", choices) if asked else []
+    near = difflib.get_close_matches(given.strip("'"), known, n=1)
+    return f"{message.rstrip('.')}; did you mean '{near[0]}'?" if near else message

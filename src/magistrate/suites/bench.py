@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from magistrate.errors import MagistrateError
+from magistrate.errors import InputError, nearest_of
 from magistrate.judging.judge import Mode
 from magistrate.store.disk import writing
 from magistrate.suites.asking import OpenedJudge
@@ -91,14 +91,12 @@ def bench(
         FamilyError: The judge's family cannot be used, or the categories cannot be assigned.
         CostLimitError: The next request could pass ``max_cost``; what was judged is kept.
         RunError: A run folder cannot be used, or holds another judge's run.
-        MagistrateError: An argument has no such value.
+        InputError: Also where an argument has no such value.
     """
     wanted = _wanted(suite)
     _check_numbers(limit, per_outcome)
     if classify and not categories:
-        raise MagistrateError(
-            "classify needs the names of the categories: categories=('math', ...)"
-        )
+        raise InputError("classify needs the names of the categories: categories=('math', ...)")
     manifest = find_manifest(data)
     for name in in_domain:
         manifest.only([name])
@@ -142,7 +140,7 @@ def _wanted(suite: str) -> tuple[str, ...]:
     if suite == ALL:
         return SUITES
     if suite not in SUITES:
-        raise MagistrateError(f"suite is '{suite}'; it takes {', '.join(SUITES)} or {ALL}")
+        raise InputError(f"no suite '{suite}'; {nearest_of(suite, (*SUITES, ALL), 'the help')}")
     return (suite,)
 
 
@@ -158,7 +156,7 @@ def _check_numbers(limit: Any, per_outcome: Any) -> None:
     for name, value in (("limit", limit), ("per_outcome", per_outcome)):
         fits = isinstance(value, int) and not isinstance(value, bool) and value >= 1
         if not fits and not (name == "limit" and value is None):
-            raise MagistrateError(f"{name} is {value!r}; it takes a whole number from 1")
+            raise InputError(f"{name} is {value!r}; it takes a whole number from 1")
 
 
 def _plain(name: str) -> str:
