@@ -243,6 +243,77 @@ def test_markdown_has_the_same_sections_and_tables(run: Make) -> None:
     assert tables == len(list(written.contents.tables()))
 
 
+def test_markdown_shows_both_answers_under_the_name_of_the_run(run: Make) -> None:
+    samples = plain_samples(30)
+    runs = [run(samples, "scripted:longer", "one"), run(samples, "scripted:first", "two")]
+    out = runs[0].parent / "report.md"
+    written = mg.write_report(*runs, out=out, samples=6)
+    text = out.read_text("utf-8").partition("## Where judge and people differ most")[2]
+    parts = re.split(r"^### (.*)$", text.partition("\n## ")[0], flags=re.MULTILINE)[1:]
+    assert parts[::2] == ["scripted:longer", "scripted:first"]
+    (section,) = [one for one in written.contents.sections if one.id == "samples"]
+    assert len(section.cards) == 6
+    for card in section.cards:
+        of_run = parts[2 * card.run + 1]
+        shown = of_run.partition(f"#### {card.number}\\. row {card.row}")[2].partition("#### ")[0]
+        for side in card.sides:
+            assert f"```text\n{side.answer.text}\n```" in shown
+        assert shown.count("the judge prefers it") == (card.judge_says != "a tie")
+        assert f"Question {card.row // 2}" in shown
+
+
+def by_parts(sizes: dict[str, int]) -> list[Sample]:
+    """Return pairs of which people prefer the longer answer: always in 'strong', else 3 of 4."""
+    return [
+        mg.Sample(
+            question=f"{name} {k}",
+            answers=tuple(
+                mg.Answer(text="a b c" if place == k % 2 else "a", model="xy"[place])
+                for place in range(2)
+            ),
+            category=name,
+            language="en",
+            gold=(
+                Gold(
+                    preference=("first", "second")[
+                        k % 2 if k % 8 < 6 or name == "strong" else 1 - k % 2
+                    ]
+                ),
+            ),
+        )
+        for name, size in sizes.items()
+        for k in range(size)
+    ]
+
+
+def said_of(*runs: Path, section: str) -> str:
+    (found,) = page_of(*runs).by_id(section).all("figcaption")
+    return " ".join(found.text.split())
+
+
+def test_the_weakest_and_the_strongest_category_are_named_per_run(run: Make) -> None:
+    samples = by_parts({"strong": 40, "weak": 40, "tiny": 2})
+    one, two = run(samples, name="one"), run(samples, "scripted:first", "two")
+    said = said_of(one, section="categories")
+    assert said.startswith("Weakest by its upper bound: weak, 75.0")
+    assert "strongest by its lower bound: strong, 100.0" in said
+    assert "tiny" not in said
+    both = said_of(one, two, section="categories")
+    assert both.startswith("scripted:longer: weakest by its upper bound: weak, 75.0")
+    assert "scripted:first: no category of 10 such pairs or more stands out." in both
+    few = run(by_parts({"strong": 4, "weak": 4}), name="few")
+    assert said_of(few, section="categories").startswith("Fewer than two categories have 10 pairs")
+
+
+def test_one_language_has_a_rate_per_run(run: Make) -> None:
+    samples = by_parts({"strong": 40, "weak": 40})
+    one, two = run(samples, name="one"), run(samples, "scripted:first", "two")
+    said = said_of(one, two, section="languages")
+    assert said.startswith("All pairs are of one language: en, scripted:longer 87.5")
+    assert "; scripted:first 50.0" in said
+    assert "eakest" not in said
+
+
 def test_names_of_csv_files_are_unique(run: Make) -> None:
     samples = plain_samples(30)
     runs = [run(samples, name=f"run{k}") for k in range(3)]

@@ -6,10 +6,12 @@ import base64
 import csv
 import hashlib
 import io
+import itertools
 import re
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 from report_help import ATTACKS, Node, hostile_samples, judgments_of, parse, stored
 
 import magistrate as mg
@@ -103,8 +105,36 @@ def test_no_hidden_character_is_in_the_page(written: dict[str, str]) -> None:
     assert "U+D800" in written["report.html"]
 
 
+def test_markdown_shows_attacks_between_fences_and_nowhere_else(written: dict[str, str]) -> None:
+    tokens = MarkdownIt("commonmark").enable("table").parse(written["report.md"])
+    kinds = {token.type for one in tokens for token in (one, *(one.children or ()))}
+    assert not kinds & {"html_block", "html_inline", "link_open", "image", "code_block", "hr"}
+    fences = [token for token in tokens if token.type == "fence"]
+    assert {token.info for token in fences} == {"text"}
+    shown = [token.content.removesuffix("\n") for token in fences]
+    for attack in (*ATTACKS[:9], *ATTACKS[11:14]):
+        assert attack in shown
+    assert any(text.startswith("right ‹U+202E›ot") for text in shown)
+    assert "x" * 500 in shown
+    assert max(map(len, shown)) <= 1_000 + 100
+    headings = [
+        after.content for one, after in itertools.pairwise(tokens) if one.type == "heading_open"
+    ]
+    assert "heading" not in headings
+
+
+def without_fences(text: str) -> str:
+    """Return Markdown without its fenced blocks, which a parser finds."""
+    lines = text.split("\n")
+    for token in MarkdownIt("commonmark").parse(text):
+        if token.type == "fence" and token.map is not None:
+            start, end = token.map
+            lines[start:end] = [""] * (end - start)
+    return "\n".join(lines)
+
+
 def test_markdown_holds_no_markup_of_the_data(written: dict[str, str]) -> None:
-    text = written["report.md"]
+    text = without_fences(written["report.md"])
     unescaped = re.sub(r"\\[\\`*_\[\]<>|#~&]", "", text)
     assert not re.search(r"<[a-z/!]", unescaped)
     assert "](javascript" not in unescaped

@@ -28,6 +28,8 @@ Part = Literal["category", "language"]
 _DRAWN = 60
 _DRAWN_OF_SEVERAL = 12
 """Parts that are drawn, the largest ones; the table has all."""
+_FEWEST = 10
+"""Pairs that people decide, in a part that may be called the weakest or the strongest."""
 Row = tuple[str, str, int, Rate, Rate, Rate, Rate]
 _PLURAL: dict[Part, str] = {"category": "categories", "language": "languages"}
 
@@ -66,13 +68,7 @@ def breakdown(sources: Sequence[Source], part: Part) -> Section:
 
 def _figure(part: Part, groups: list[Group], rows: list[Row], folded: int) -> Figure:
     title = f"Agreement by {part}"
-    # By bounds: a part of few pairs, which may be bad by chance, is not called the weakest.
-    worst = min(rows, key=lambda row: row[3].high if row[3].high is not None else 1.0)
-    best = max(rows, key=lambda row: row[3].low if row[3].low is not None else 0.0)
-    said = f"Weakest by its upper bound: {worst[1]}, {rate_words(worst[3])}. "
-    said += f"Strongest by its lower bound: {best[1]}, {rate_words(best[3])}."
-    if len({row[1] for row in rows}) == 1:
-        said = f"All pairs are of one {part}: {rows[0][1]}, {rate_words(rows[0][3])}."
+    said = _said(part, rows)
     if folded:
         said += f" {folded:,} smaller ones stand in the table alone."
     plot = Intervals(
@@ -81,6 +77,46 @@ def _figure(part: Part, groups: list[Group], rows: list[Row], folded: int) -> Fi
     names = ("run", part, "pairs", "decisive: share right", "tie as a class: share right")
     columns = tuple(map(Column, (*names, "not ok", "same in both orders")))
     return Figure(title, plot, said, Table(_PLURAL[part], title, columns, tuple(rows)))
+
+
+def _said(part: Part, rows: Sequence[Row]) -> str:
+    """Return in words where each run is weakest and strongest, of parts that can tell."""
+    runs = list(dict.fromkeys(row[0] for row in rows))
+    if len(rows) == len(runs) and len({row[1] for row in rows}) == 1:
+        rates = (f"{row[0]} {rate_words(row[3])}" for row in rows)
+        found = "; ".join(rates) if len(runs) > 1 else rate_words(rows[0][3])
+        return f"All pairs are of one {part}: {rows[0][1]}, {found}."
+    lines = []
+    for run in runs:
+        extremes = _extremes(part, [row for row in rows if row[0] == run])
+        lines.append(f"{run}: {extremes}." if len(runs) > 1 else f"{_capital(extremes)}.")
+    return " ".join(lines)
+
+
+def _extremes(part: Part, rows: Sequence[Row]) -> str:
+    """Return the weakest and the strongest part of one run.
+
+    By bounds: a part of few pairs, which may be bad by chance, is not called the weakest; with
+    very few pairs a bound says nothing either.
+    """
+    known = [row for row in rows if row[3].n >= _FEWEST]
+    if len(known) < 2:
+        return (
+            f"fewer than two {_PLURAL[part]} have {_FEWEST} pairs on which people prefer one "
+            f"answer, too few to name the weakest and the strongest"
+        )
+    worst = min(known, key=lambda row: row[3].high if row[3].high is not None else 1.0)
+    best = max(known, key=lambda row: row[3].low if row[3].low is not None else 0.0)
+    if worst is best:
+        return f"no {part} of {_FEWEST} such pairs or more stands out"
+    return (
+        f"weakest by its upper bound: {worst[1]}, {rate_words(worst[3])}; strongest by its lower "
+        f"bound: {best[1]}, {rate_words(best[3])}"
+    )
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _agreement_by(source: Source, part: Part) -> list[tuple[str, PartOfPairs]]:
