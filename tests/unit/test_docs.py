@@ -10,10 +10,12 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+import magistrate as mg
 from magistrate.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -185,9 +187,20 @@ def test_commands_are_understood(case: Command, capsys: pytest.CaptureFixture[st
 def test_commands_on_the_examples_run(case: Command, tmp_path: Path) -> None:
     page, args = case
     short_examples(tmp_path)
+    for run in runs_read_by(args):
+        mg.judge(mg.read_samples(ROOT / "examples/pairs.jsonl"), "scripted:longer", tmp_path / run)
     done = run_python(("-m", "magistrate", *args), tmp_path)
     assert done.returncode == 0, f"{page}: magistrate {shlex.join(args)}\n{done.stderr}"
     assert "Traceback" not in done.stderr
+
+
+def runs_read_by(args: tuple[str, ...]) -> list[str]:
+    """Return the run folders that a command reads and does not make."""
+    return [
+        word
+        for before, word in pairwise(args)
+        if word.startswith("runs/") and before not in {"--out", "-o"}
+    ]
 
 
 def short_examples(folder: Path) -> None:
