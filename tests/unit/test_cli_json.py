@@ -37,7 +37,9 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "format_version", "judge", "family", "judge_id", "manifest", "data", "limit", "seed", "out",
         "generalise", "fairness", "aspects", "scalability",
     },
-    ("compare", "runs/a", "runs/a"): {"judges", "labels", "correction", "comparisons"},
+    ("compare", "runs/a", "runs/a"): {
+        "judges", "labels", "correction", "comparisons", "bad", "bad_rows", "notices",
+    },
     ("rank", "examples/pairs.jsonl", "--votes"): {"method", "style_controlled", "rankings"},
     ("pairs", "examples/outputs/alder.json", "examples/outputs/birch.json", "--budget", "3"): {
         "scheme", "output", "models", "questions", "candidates", "judged", "planned", "budget",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,10 @@ from magistrate.metrics.columns import PairCollector, PairColumns
 from magistrate.metrics.power import smallest_paired_effect, smallest_shift
 from magistrate.metrics.two_judges import compare_judges
 from magistrate.records import Answer, Decision, Gold, Preference, Sample
-from magistrate.report.comparison import compare
+from magistrate.report.comparison import Compared, compare, conclusion
+from magistrate.report.comparison_table import comparison_table
 from magistrate.report.judged import read_judged
+from magistrate.report.table import plain_text
 
 
 def samples(count: int, *, right: float = 0.8, labelled: bool = True) -> list[Sample]:
@@ -189,3 +193,70 @@ def test_judges_who_never_differ_leave_the_smallest_difference_open() -> None:
     for each in (1, 3):
         columns = judged_columns(same, each)
         assert compare_judges(columns, columns).smallest_difference is None
+
+
+def compared(runs: Path, first: str, second: str) -> Compared:
+    (pair,) = compare(runs / first, runs / second).pairs
+    return pair
+
+
+def test_a_finding_is_unlikely_to_be_noise_and_says_where_it_does_not_hold(runs: Path) -> None:
+    pair = compared(runs, "longer", "shorter")
+    assert "; unlikely to be noise." in pair.conclusion
+    assert "it may be" not in pair.conclusion
+    assert "left out" not in pair.conclusion
+    three = pair.result.three_class
+    assert three is not None
+    weak = three.model_copy(update={"p": 0.1})
+    result = pair.result.model_copy(update={"three_class": weak, "n": 110})
+    said = conclusion(pair.model_copy(update={"result": result}))
+    assert "Over all 120 labelled pairs, tie as a class, it may be (p = 0.1)." in said
+    assert said.endswith("10 of 120 pairs are left out, not ok with one or both.")
+
+
+def test_judges_that_are_right_equally_often_are_said_to_be(tmp_path: Path) -> None:
+    made = [
+        Sample(
+            question=str(k),
+            answers=(Answer(text="long answer" if k % 2 else "long"), Answer(text="an answer")),
+            gold=(Gold(preference="first"),),
+        )
+        for k in range(4)
+    ]
+    mg.judge(made, "scripted:longer", tmp_path / "longer")
+    mg.judge(made, "scripted:shorter", tmp_path / "shorter")
+    pair = compared(tmp_path, "longer", "shorter")
+    assert "are right equally often, 50.0 % of 4 decisive pairs" in pair.conclusion
+    assert "noise" not in pair.conclusion
+
+
+@pytest.mark.parametrize("width", [50, 80, 100])
+def test_no_word_and_no_number_is_broken(runs: Path, width: int) -> None:
+    comparison = compare(runs / "longer", runs / "part")
+    text = plain_text(comparison_table(comparison), width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    words = {word for line in lines for word in line.replace(",", " ").split()}
+    assert {"agreement", "decisive", "consistency"} <= words
+    whole = plain_text(comparison_table(comparison), 300)
+    wanted = set(re.findall(r"[+-]?[0-9]+[.][0-9]", whole))
+    assert wanted <= set(re.findall(r"[+-]?[0-9]+[.][0-9]", text))
+
+
+def test_judges_and_answers_are_told_apart_by_name(runs: Path) -> None:
+    text = str(compare(runs / "longer", runs / "shorter"))
+    assert "scripted:longer (A) and scripted:shorter (B)" in text
+    assert "first answer / second answer" in text
+    header = next(line for line in text.splitlines() if "A − B" in line)
+    assert "first" not in header
+
+
+def test_shares_and_kappa_of_few_questions_stay_within_their_bounds(runs: Path) -> None:
+    few = read_judged(runs / "longer").pairs.take(np.arange(9))
+    other = few.said.copy()
+    other[0] = -other[0]
+    verdicts = compare_judges(few, replace(few, said=other)).verdicts
+    assert verdicts.same.value == pytest.approx(8 / 9)
+    assert verdicts.same.high is not None
+    assert verdicts.same.high <= 1
+    assert verdicts.kappa.high is None or verdicts.kappa.high <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import magistrate as mg
 from magistrate.cli.main import main
 from magistrate.errors import InputError
 from magistrate.metrics.breakdown import question_type
+from magistrate.metrics.intervals import NO_RATE
 from magistrate.records import Answer, Gold, Preference, Sample, Turn
 from magistrate.report.evaluation import Evaluation, evaluate
 from magistrate.report.evaluation_table import evaluation_table
@@ -185,6 +187,59 @@ def test_the_table_keeps_within_its_width(runs: Path, width: int) -> None:
     text = "\n".join(lines)
     assert "not ok" in text
     assert "LLMBar" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_word_is_broken_and_no_number_lost(runs: Path, width: int) -> None:
+    found = evaluate(runs / "nonsense", by=["category", "length-gap"], rule="pandalm")
+    text = plain_text(evaluation_table(found), width)
+    words = set(re.split(r"[\s,()]+", text))
+    for word in ("precision", "recall", "decisive", "labelled", "human_lose", "agreement"):
+        assert word in words or word.capitalize() in words, word
+    whole = plain_text(evaluation_table(found), 400)
+    assert sorted(re.findall(r"\d+[.]\d+", whole)) == sorted(re.findall(r"\d+[.]\d+", text))
+
+
+def test_columns_without_a_value_are_left_out_and_the_others_are_explained(runs: Path) -> None:
+    both = str(evaluate(runs / "longer", by=["category"]))
+    assert "same: one outcome in both orders" in both
+    found = evaluate(runs / "longer", by=["category"])
+    assert found.pairs is not None
+    one_order = tuple(
+        part.model_copy(update={"consistent": NO_RATE})
+        for part in found.pairs.breakdowns["category"]
+    )
+    pairs = found.pairs.model_copy(update={"breakdowns": {"category": one_order}})
+    text = str(found.model_copy(update={"pairs": pairs}))
+    assert "By category (decisive: right where labels decide)" in text
+    assert "same" not in text[text.index("By category") :]
+
+
+def test_models_are_listed_where_there_are_models_and_their_total_is_explained(
+    runs: Path, tmp_path: Path
+) -> None:
+    assert "total: sum of its scores" in str(evaluate(runs / "longer"))
+    bare = [pair(k, answers=(Answer(text="a long answer"), Answer(text="short"))) for k in range(4)]
+    mg.judge(bare, "scripted:longer", tmp_path / "bare")
+    text = str(evaluate(tmp_path / "bare"))
+    assert "first answer" not in text
+    assert "of the models" not in text
+
+
+def test_what_a_class_lacks_is_shown_as_undefined(runs: Path) -> None:
+    lines = str(evaluate(runs / "longer")).splitlines()
+    tie = next(line for line in lines if line.startswith("labelled tie"))
+    assert tie.split()[-5:] == ["–", "0.0", "%", "0.0", "%"]
+
+
+def test_numbers_of_a_rule_have_as_many_digits(runs: Path) -> None:
+    text = str(evaluate(runs / "nonsense", rule="judgelm"))
+    rule = text[text.index("By the rule of") :]
+    keys = ("agreement", "precision", "recall", "f1", "consistency", "total_bias")
+    for key in keys:
+        (value,) = re.findall(rf"^{key} +(\S+)$", rule, re.MULTILINE)
+        assert re.fullmatch(r"\d+[.]\d\d", value), (key, value)
+    assert re.search(r"^total_num +60$", rule, re.MULTILINE)
 
 
 def test_names_from_data_cannot_write_to_the_terminal(tmp_path: Path) -> None:

@@ -65,6 +65,22 @@ def test_labels_are_found_by_id_and_what_does_not_match_is_counted(tmp_path: Pat
     assert judged.has_texts
 
 
+def test_bad_rows_of_the_labels_are_told_and_only_labelled_samples_can_be_unused(
+    run: mg.Run, repo: Path
+) -> None:
+    """Of 13 rows of that file 8 can be read, one of which has no label."""
+    judged = judged_run(run, labels=repo / "examples" / "broken.jsonl")
+    assert judged.join is not None
+    assert (judged.join.matched, judged.join.labels, judged.join.unused) == ({}, 7, 7)
+    assert judged.bad_rows == 4
+    assert {Path(row.file).name for row in judged.bad} == {"broken.jsonl"}
+    (notice,) = (one for one in judged.notices if one.kind == "no-label-matched")
+    assert "not one of its 7 labelled samples" in notice.message
+    again = judged_run(run, labels=repo / "examples" / "pairs.jsonl")
+    assert not [one for one in again.notices if one.kind == "no-label-matched"]
+    assert again.bad_rows == 0
+
+
 def test_judgments_with_nothing_else_are_joined_by_their_row(tmp_path: Path) -> None:
     labels = write(tmp_path / "set.json", PANDALM_SET)
     scores = [[8, 5], [-1, -1], [3, 3], [1, 9], [5, 5]]

@@ -13,6 +13,8 @@ from magistrate.cli.main import main
 from magistrate.errors import InputError
 from magistrate.metrics.length_controlled import length_controlled
 from magistrate.records import Answer, Sample
+from magistrate.report.ranking_table import leaderboard_table
+from magistrate.report.table import plain_text
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +106,55 @@ def test_a_judge_that_does_not_look_at_length_is_believed() -> None:
     assert found.controlled.value == pytest.approx(0.7, abs=0.04)
     with pytest.raises(ValueError, match="one entry per judgment"):
         length_controlled(said[:5], own, base, np.arange(6000))
+
+
+def test_a_category_counts_its_own_decisions(tmp_path: Path) -> None:
+    made = [
+        Sample(
+            question=f"q{place}",
+            answers=(Answer(text="long answer", model="a"), Answer(text="no", model="b")),
+            category=category,
+        )
+        for place, category in enumerate(("x", "x", "x", None))
+    ]
+    made.append(made[0])
+    mg.judge(made, "scripted:longer", tmp_path / "run")
+    whole, none, x = mg.rank(tmp_path / "run", by="category").rankings
+    assert [one.category for one in (whole, none, x)] == [None, "(none)", "x"]
+    assert [one.decided for one in (whole, none, x)] == [5, 1, 4]
+    assert [one.not_ok.n for one in (whole, none, x)] == [5, 1, 4]
+    assert [one.repeated for one in (whole, none, x)] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("method", ["bradley-terry", "elo", "win-rate"])
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_no_number_is_cut_however_narrow_the_terminal(runs: Path, method: str, width: int) -> None:
+    board = mg.rank(runs / "longer", method=method)  # type: ignore[arg-type]
+    text = " ".join(plain_text(leaderboard_table(board), width=width).split())
+    (ranking,) = (one.ranking for one in board.rankings)
+    assert ranking is not None
+    for model in ranking.models:
+        assert f"{100 * model.win_rate:.1f} %" in text
+        assert "win rate" in text
+
+
+def test_what_style_leaves_open_is_said(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rank", str(runs / "longer"), "--style-control"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "style: headers no answer has any" in said
+    assert "style: length open" in said
+    assert "[0, 0]" not in said
+
+
+def test_models_below_the_scale_may_have_beaten_each_other(tmp_path: Path) -> None:
+    answers = {"a": "x" * 30, "b": "x" * 20, "c": "x" * 10}
+    made = []
+    for place in range(12):
+        # The first two win in turn, and never lose to the third.
+        texts = answers if place % 2 else answers | {"b": "x" * 40}
+        for one, other in (("a", "b"), ("a", "c"), ("b", "c")):
+            pair = tuple(Answer(text=texts[name], model=name) for name in (one, other))
+            made.append(Sample(question=f"q{place}", answers=pair))
+    mg.judge(made, "scripted:longer", tmp_path / "run")
+    said = " ".join(str(mg.rank(tmp_path / "run")).split())
+    assert "c: never won nor tied against a model outside this list" in said

@@ -288,7 +288,7 @@ def test_where_a_row_is_too_wide_every_number_and_name_is_still_there() -> None:
     text = plain_text(summary_table(summarise(MIXED)), 40)
     start = text.index("model-a")
     assert " ".join(text[start : text.index("model-b")].split()) == (
-        "model-a wins 12, ties 4, losses 6, win rate 63.6 %, 95 % interval [45.5, 81.8]"
+        "model-a wins 12, ties 4, losses 6, win rate 63.6 % [45.5, 81.8]"
     )
     assert "…" not in text[: text.index("consistency")]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from magistrate.cli.help import example
-from magistrate.cli.options import JsonOption, QuietOption
+from magistrate.cli.options import FormatsOption, JsonOption, JudgesOption, QuietOption
 from magistrate.cli.terminal import Terminal
 
 EXAMPLES = example(
@@ -37,6 +37,8 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    judge: JudgesOption = None,
+    format_name: FormatsOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -51,7 +53,9 @@ def compare(
     from magistrate.report.comparison_table import comparison_json, comparison_table
 
     terminal = Terminal(as_json, quiet)
-    comparison = compare_judges(*sources, labels=labels)
+    comparison = compare_judges(*sources, labels=labels, judge=judge, format=format_name)
+    terminal.notices(comparison.notices)
+    terminal.bad_rows(comparison.bad, comparison.bad_rows, None)
     terminal.table(comparison_table(comparison))
     for pair in comparison.pairs:
         if pair.only_first or pair.only_second:

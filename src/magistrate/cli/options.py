@@ -37,6 +37,26 @@ FormatOption = Annotated[
         show_default=False,
     ),
 ]
+FormatsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Read the files as this format instead of recognising it; once for all, or once for "
+        "each run or file in their sequence.",
+        show_default=False,
+    ),
+]
+JudgesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        metavar="NAME",
+        help="Whose judgments to take from a file of several judges; once for all, or once for "
+        "each run or file in their sequence.",
+        show_default=False,
+    ),
+]
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from magistrate.cli.help import example
-from magistrate.cli.options import JsonOption, QuietOption
+from magistrate.cli.options import FormatsOption, JsonOption, JudgesOption, QuietOption
 from magistrate.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def report(
             help="Samples to show where judge and people differ most, of all runs together.",
         ),
     ] = 30,
+    judge: JudgesOption = None,
+    format_name: FormatsOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -81,7 +83,15 @@ def report(
     from magistrate.report.html.write import write_report
 
     terminal = Terminal(as_json, quiet)
-    written = write_report(*runs, out=out or None, csv=csv, labels=labels, samples=samples)
+    written = write_report(
+        *runs,
+        out=out or None,
+        csv=csv,
+        labels=labels,
+        samples=samples,
+        judge=judge,
+        format=format_name,
+    )
     for run in written.contents.runs:
         terminal.line(run.name)
         for sentence in run.sentences:

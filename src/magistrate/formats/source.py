@@ -219,7 +219,7 @@ def _check_readable(path: Path, name: str) -> None:
         if path.is_symlink() and not path.exists():
             raise InputError(f"{name} is a link to {path.readlink()}, {_no_end(path)}")
         if not path.exists():
-            raise InputError(f"there is no file {name}{_near(path)}")
+            raise InputError(f"there is no file {name}{near(path)}")
         with path.open("rb") if path.is_file() else io.BytesIO():
             pass
     except OSError as error:
@@ -236,7 +236,7 @@ def _no_end(link: Path) -> str:
     return "which does not exist; give the file itself"
 
 
-def _near(path: Path) -> str:
+def near(path: Path) -> str:
     """Name files whose names are close to one that is missing."""
     folder = path.parent
     if not folder.is_dir():

@@ -6,11 +6,11 @@ no recall: they are shown beside, and :func:`accuracy_of_all` is the one measure
 as wrong.
 
 Formulas are those of Sokolova and Lapalme (2009, table 3): with ``tp`` on the diagonal, precision
-of a class is ``tp / said``, its recall ``tp / gold``, F1 their harmonic mean. A class that was never
-said has no precision, one that was never labelled no recall; in averages they count 0. **Macro** is
-the plain mean over the classes that occur in gold or said (a class that occurs in neither would
-only dilute it), **weighted** weighs the classes by their gold counts, and **micro** pools the counts
-of all classes, which for one class a pair equals accuracy.
+of a class is ``tp / said``, its recall ``tp / gold``, F1 their harmonic mean. A class that was
+never said has no precision, one that was never labelled no recall; in averages they count 0.
+**Macro** is the plain mean over the classes that occur in gold or said (a class that occurs in
+neither would only dilute it), **weighted** weighs the classes by their gold counts, and **micro**
+pools the counts of all classes, which for one class a pair equals accuracy.
 
 The interval of a macro average is over resamples in which the same classes occur as in the data:
 without one of them the average would be of other classes, and another quantity.

@@ -7,7 +7,8 @@ are ``ok``, so that neither gains by leaving out what is hard.
   0, a predicted tie one half;
 * ``three_class``: on all pairs with a majority, tie included; 1 where the classes are equal;
 * ``consistency``: on pairs that both judges read in both orders; 1 where a judge says the same;
-* ``kappa``: Cohen's, over first / tie / second, with a bootstrap interval over questions.
+* ``kappa``: Cohen's, over first / tie / second, with a bootstrap interval over questions (none
+  where there are too few of them).
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from magistrate.metrics.columns import NOTHING, SPLIT, UNNAMED, PairColumns
-from magistrate.metrics.intervals import NO_RATE, Rate
+from magistrate.metrics.intervals import NO_RATE, Rate, mean_of_points
 from magistrate.metrics.kappa import cohen
 from magistrate.metrics.multiplicity import holm
 from magistrate.metrics.paired import PairedDifference, compare_paired
 from magistrate.metrics.power import smallest_paired_effect, smallest_shift
-from magistrate.metrics.resampling import cluster_bootstrap
+from magistrate.metrics.totals import rate_of_cells
 from magistrate.records import Record
 
 if TYPE_CHECKING:
@@ -180,20 +181,13 @@ def _verdicts(first: PairColumns, second: PairColumns) -> Verdicts:
     counts = np.bincount(cells, minlength=9).reshape(3, 3)
     if not len(cells):
         return Verdicts(n=0, table=_rows(counts), same=NO_RATE, kappa=NO_RATE)
-    one_hot = np.eye(9)[cells]
-
-    def same(totals: Points) -> Points:
-        agreed: Points = totals[:, [0, 4, 8]].sum(1) / totals[:, -1]
-        return agreed
-
-    def kappa(totals: Points) -> Points:
-        return cohen(totals[:, :9].reshape(-1, 3, 3))
-
     return Verdicts(
         n=len(cells),
         table=_rows(counts),
-        same=cluster_bootstrap(one_hot, first.question, statistic=same),
-        kappa=cluster_bootstrap(one_hot, first.question, statistic=kappa),
+        same=mean_of_points(first.said == second.said, first.question),
+        kappa=rate_of_cells(
+            cells, 9, first.question, lambda drawn: cohen(drawn.reshape(*drawn.shape[:-1], 3, 3))
+        ),
     )
 
 

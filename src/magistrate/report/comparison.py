@@ -8,19 +8,21 @@ print(mg.compare("runs/mini", "runs/strong", labels="gold.jsonl"))
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from magistrate.errors import InputError
+from magistrate.formats.base import BadRow, Notice
 from magistrate.metrics.columns import NOTHING, PENDING, PairColumns
 from magistrate.metrics.intervals import Rate, proportion
 from magistrate.metrics.multiplicity import HOLM, holm
+from magistrate.metrics.paired import PairedDifference
 from magistrate.metrics.two_judges import JudgesCompared, compare_judges
 from magistrate.records import STATUSES, Record, Sample
-from magistrate.report.judged import Judged, Reading, read_judged
+from magistrate.report.judged import Judged, Reading, bad_of_all, for_each, read_judged
 from magistrate.store.run import Run
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ Source = str | PathLike[str] | Run
 Joined = Literal["id", "text", "source id"]
 
 SIGNIFICANT = 0.05
+_EQUAL = 1e-9
+"""Shares that differ less differ by rounding alone."""
 
 
 class ComparedJudge(Record):
@@ -87,6 +91,10 @@ class Comparison(Record):
     """The file of labels; None when labels came with the judgments, or there are none."""
     correction: str
     """How ``p_adjusted`` was corrected."""
+    bad: tuple[BadRow, ...] = ()
+    """Rows of the judgments and of the labels that could not be used (the first 1,000)."""
+    bad_rows: int = 0
+    notices: tuple[Notice, ...] = ()
 
     def __str__(self) -> str:
         """Return the comparison as plain tables, 100 columns wide at most."""
@@ -96,32 +104,49 @@ class Comparison(Record):
         return plain_text(comparison_table(self), width=100)
 
 
-def compare(*sources: Source, labels: str | PathLike[str] | None = None) -> Comparison:
+def compare(
+    *sources: Source,
+    labels: str | PathLike[str] | None = None,
+    judge: str | Sequence[str] | None = None,
+    format: str | Sequence[str] | None = None,  # noqa: A002
+) -> Comparison:
     """Compare judges pair by pair on what they judged in common.
 
     Args:
         sources: Two or more: run folders, files of other tools' judgments, opened runs.
         labels: A file of labels, for sources that have none or other ones.
+        judge: Whose judgments to take from files that hold those of several: one name for all
+            sources, or one for each. The same file may be given twice.
+        format: Name of the files' format, instead of finding it out; one for all or one for each.
 
     Raises:
-        InputError: Fewer than two sources, one that cannot be read, or two that have not one pair
-            in common.
+        InputError: Fewer than two sources, one that cannot be read, two that have not one pair
+            in common, or not as many judges or formats as sources.
         RunError: A folder is not a run, or is damaged.
     """
     if len(sources) < 2:
         raise InputError("a comparison needs two judges; name two runs or files of judgments")
-    keyed = [_Keyed(source, labels) for source in sources]
+    judges = for_each(judge, len(sources), "--judge")
+    formats = for_each(format, len(sources), "--format")
+    keyed = [
+        _Keyed(source, labels, *named)
+        for source, *named in zip(sources, judges, formats, strict=True)
+    ]
     judged = [one.judged for one in keyed]
     names = _names(judged)
     found = [
         _compared(names[i], names[j], keyed[i], keyed[j])
         for i, j in combinations(range(len(judged)), 2)
     ]
+    bad, bad_rows = bad_of_all((one.bad, one.bad_rows) for one in judged)
     return Comparison(
         judges=tuple(_judge(name, one) for name, one in zip(names, keyed, strict=True)),
         pairs=_corrected(found),
         labels=None if labels is None else str(labels),
         correction=HOLM if len(found) > 1 else "none (one comparison)",
+        bad=bad,
+        bad_rows=bad_rows,
+        notices=tuple(dict.fromkeys(notice for one in judged for notice in one.notices)),
     )
 
 
@@ -150,13 +175,21 @@ def _judge(name: str, keyed: _Keyed) -> ComparedJudge:
 class _Keyed:
     """The pairs of a judge under each name by which they can be found again."""
 
-    def __init__(self, source: Source, labels: str | PathLike[str] | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        labels: str | PathLike[str] | None,
+        judge: str | None,
+        format: str | None,  # noqa: A002
+    ) -> None:
         self.others = 0
         self._ids: list[str | None] = []
         self._texts: list[str | None] = []
         self._source_ids: list[str | None] = []
         path = source.path if isinstance(source, Run) else source
-        self.judged: Judged = read_judged(path, labels=labels, visit=self._look_at)
+        self.judged: Judged = read_judged(
+            path, labels=labels, judge=judge, format=format, visit=self._look_at
+        )
         self.pairs = self.judged.pairs
         self.keys: dict[Joined, dict[Any, int]] = {
             "id": _numbered(self._ids),
@@ -288,28 +321,55 @@ def conclusion(compared: Compared) -> str:
             f"On all {found.n:,} decisive labelled pairs the two are right and wrong alike: no "
             f"difference was seen."
         )
+    return f"{_said_of_decisive(compared, found)}{_left_out(compared)}"
+
+
+def _said_of_decisive(compared: Compared, found: PairedDifference) -> str:
     assert found.first is not None
     assert found.second is not None
-    ahead = found.difference.value
-    better, worse = (
-        (compared.first, compared.second) if ahead >= 0 else (compared.second, compared.first)
-    )
+    first, second = compared.first, compared.second
     high, low = max(found.first, found.second), min(found.first, found.second)
-    shares = f"{100 * high:.1f} % against {100 * low:.1f} % on {found.n:,} decisive pairs"
     p = compared.p_adjusted if compared.p_adjusted is not None else 1.0
     said = f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
-    if p < SIGNIFICANT:
-        return f"{better} agrees more with the labels than {worse}: {shares} ({said}); not noise."
     could = compared.result.smallest_difference
     power = (
-        f"; a true difference of {100 * could:.1f} points would have been seen in 80 % of such "
+        f"a true difference of {100 * could:.1f} points would have been seen in 80 % of such "
         f"comparisons"
         if could is not None
-        else "; so few pairs could hardly show any difference"
+        else "so few pairs could hardly show any difference"
     )
+    if high - low < _EQUAL:
+        return (
+            f"{first} and {second} are right equally often, {100 * high:.1f} % of {found.n:,} "
+            f"decisive pairs, if not on the same ones; {power}."
+        )
+    shares = f"{100 * high:.1f} % against {100 * low:.1f} % on {found.n:,} decisive pairs"
+    if p >= SIGNIFICANT:
+        return (
+            f"{first} and {second} cannot be told apart: {shares} ({said}); such a gap may be "
+            f"noise, and {power}."
+        )
+    better, worse = (first, second) if found.first > found.second else (second, first)
     return (
-        f"{better} and {worse} cannot be told apart: {shares} ({said}), which may be noise{power}."
+        f"{better} agrees more with the labels than {worse}: {shares} ({said}); unlikely to be "
+        f"noise.{_over_all(compared)}"
     )
+
+
+def _over_all(compared: Compared) -> str:
+    """Say it where all pairs, ties among them, do not show what the decisive ones do."""
+    found = compared.result.three_class
+    if found is None or found.p is None or found.p < SIGNIFICANT:
+        return ""
+    return f" Over all {found.n:,} labelled pairs, tie as a class, it may be (p = {found.p:.2g})."
+
+
+def _left_out(compared: Compared) -> str:
+    count = compared.common - compared.result.n
+    if not count:
+        return ""
+    are = "is" if count == 1 else "are"
+    return f" {count:,} of {compared.common:,} pairs {are} left out, not ok with one or both."
 
 
 def _without_labels(compared: Compared) -> str:

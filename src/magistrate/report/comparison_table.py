@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from magistrate.metrics.intervals import Rate
@@ -14,14 +13,21 @@ from magistrate.metrics.multiplicity import HOLM
 from magistrate.metrics.paired import PairedDifference
 from magistrate.report.comparison import Compared, Comparison
 from magistrate.report.json_view import rate_json
-from magistrate.report.table import NOTHING, facts_table, percent, plain_table, rate_text
+from magistrate.report.table import (
+    NOTHING,
+    facts_table,
+    interval,
+    laid_table,
+    percent,
+    rate_text,
+)
 from magistrate.report.text import counted, harmless
-from magistrate.report.wrap import NARROWEST, Wrapped
+from magistrate.report.wrap import Wrapped
 
 Json = dict[str, Any]
 
 _SHOWN_MODELS = 10
-_CLASSES = ("first", "tie", "second")
+_CLASSES = ("first answer", "tie", "second answer")
 
 
 def comparison_table(comparison: Comparison) -> RenderableType:
@@ -40,24 +46,25 @@ def comparison_table(comparison: Comparison) -> RenderableType:
     return Group(*parts)
 
 
-def _judges(comparison: Comparison) -> Table:
-    table = plain_table()
-    table.add_column("judge", overflow="fold", min_width=NARROWEST)
-    for header in ("pairs", "labelled", "not ok"):
-        table.add_column(header, justify="right")
-    for judge in comparison.judges:
-        table.add_row(
-            Wrapped(harmless(judge.name)),
-            f"{judge.pairs:,}",
-            f"{judge.labelled:,}",
-            rate_text(judge.not_ok),
-        )
-    return table
+def _judges(comparison: Comparison) -> RenderableType:
+    return laid_table(
+        ("judge", "pairs", "labelled", "not ok", "95 %"),
+        (
+            (
+                harmless(judge.name),
+                f"{judge.pairs:,}",
+                f"{judge.labelled:,}",
+                percent(judge.not_ok.value),
+                interval(judge.not_ok),
+            )
+            for judge in comparison.judges
+        ),
+    )
 
 
 def _compared(compared: Compared) -> Iterator[RenderableType]:
     first, second = harmless(compared.first), harmless(compared.second)
-    yield Wrapped(Text.assemble((first, "bold"), " (first) and ", (second, "bold"), " (second)"))
+    yield Wrapped(Text.assemble((first, "bold"), " (A) and ", (second, "bold"), " (B)"))
     yield Wrapped(harmless(compared.conclusion))
     yield facts_table(_facts(compared))
     rows = [
@@ -74,7 +81,12 @@ def _compared(compared: Compared) -> Iterator[RenderableType]:
         for model in compared.result.models[:_SHOWN_MODELS]
     ]
     if rows or models:
-        yield _differences(first, second, rows + models)
+        yield laid_table(
+            ("", "n", "A", "B", "A − B", "95 %", "only A", "only B", "p", "test"),
+            (_difference(name, found, p) for name, found, p in rows + models),
+            words=("test",),
+        )
+        yield Wrapped("only A, only B: samples on which that judge scores more than the other")
     if len(compared.result.models) > 1:
         yield Wrapped(f"p-values of the win rates are corrected together ({HOLM}).")
     more = len(compared.result.models) - _SHOWN_MODELS
@@ -82,37 +94,28 @@ def _compared(compared: Compared) -> Iterator[RenderableType]:
         yield Text(f"and {counted(more, 'more model')}; --json has them all")
 
 
-def _differences(
-    first: str, second: str, rows: list[tuple[str, PairedDifference, float | None]]
-) -> Table:
-    table = plain_table()
-    table.add_column("", overflow="fold", min_width=NARROWEST)
-    for header in ("n", "first", "second", "difference", "only first", "only second", "p", "test"):
-        table.add_column(header, justify="right" if header != "test" else "left", overflow="fold")
-    for name, found, p in rows:
-        table.add_row(
-            name,
-            f"{found.n:,}",
-            percent(found.first),
-            percent(found.second),
-            _points(found.difference),
-            f"{found.only_first:,}",
-            f"{found.only_second:,}",
-            p_text(p),
-            found.test,
-        )
-    return table
+def _difference(name: str, found: PairedDifference, p: float | None) -> tuple[str, ...]:
+    return (
+        name,
+        f"{found.n:,}",
+        percent(found.first),
+        percent(found.second),
+        *_points(found.difference),
+        f"{found.only_first:,}",
+        f"{found.only_second:,}",
+        p_text(p),
+        found.test,
+    )
 
 
-def _points(rate: Rate) -> str:
-    """Return a difference in percentage points with its interval."""
+def _points(rate: Rate) -> tuple[str, str]:
+    """Return a difference in percentage points, and its interval."""
     if rate.value is None:
-        return NOTHING
-    bounds = (
-        "" if rate.low is None or rate.high is None
-        else f" [{100 * rate.low:+.1f}, {100 * rate.high:+.1f}]"
-    )  # fmt: skip
-    return f"{100 * rate.value:+.1f}{bounds}"
+        return NOTHING, ""
+    value = f"{100 * rate.value:+.1f}"
+    if rate.low is None or rate.high is None:
+        return value, ""
+    return value, f"[{100 * rate.low:+.1f}, {100 * rate.high:+.1f}]"
 
 
 def p_text(p: float | None) -> str:
@@ -166,14 +169,14 @@ def _facts(compared: Compared) -> Iterator[tuple[str, str]]:
     if kappa.value is not None:
         bounds = "" if kappa.low is None else f" [{kappa.low:.2f}, {kappa.high:.2f}]"
         yield "kappa", f"{kappa.value:.2f}{bounds}"
-    flips = [
-        f"{one} → {other} {verdicts.table[i][j]:,}"
+    differ = [
+        f"{one} / {other} {verdicts.table[i][j]:,}"
         for i, one in enumerate(_CLASSES)
         for j, other in enumerate(_CLASSES)
         if i != j and verdicts.table[i][j]
     ]
-    if flips:
-        yield "flips", ", ".join(flips)
+    if differ:
+        yield "A says / B says", ", ".join(differ)
 
 
 def comparison_json(comparison: Comparison) -> Json:
@@ -186,6 +189,7 @@ def comparison_json(comparison: Comparison) -> Json:
         "labels": comparison.labels,
         "correction": comparison.correction,
         "comparisons": [_compared_json(compared) for compared in comparison.pairs],
+        **comparison.model_dump(mode="json", include={"bad", "bad_rows", "notices"}),
     }
 
 

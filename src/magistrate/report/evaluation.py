@@ -51,7 +51,7 @@ class Evaluation(Record):
     against: dict[str, tuple[AgainstOne, ...]]
     """By annotator that is taken as the truth: the judge, a second judge, the other annotators."""
     bad: tuple[BadRow, ...]
-    """Rows that could not be used (the first 1,000)."""
+    """Rows of the judgments and of the labels that could not be used (the first 1,000)."""
     bad_rows: int
     notices: tuple[Notice, ...]
 

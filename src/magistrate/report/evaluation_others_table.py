@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def singles_parts(found: SingleEvaluation) -> Iterator[RenderableType]:
     """Yield the tables of a judge of single answers."""
-    from magistrate.report.evaluation_table import number_cells, plain_table
+    from magistrate.report.evaluation_table import number_cells, titled_table
 
     yield facts_table(_single_facts(found))
     if found.correlations is not None:
-        yield plain_table(
+        yield titled_table(
             f"Correlation with the gold scores of {counted(found.gold_scores, 'answer')}",
             ("", "", "95 %"),
             (
@@ -48,7 +48,7 @@ def singles_parts(found: SingleEvaluation) -> Iterator[RenderableType]:
 
 def ranked_parts(found: RankedEvaluation) -> Iterator[RenderableType]:
     """Yield the tables of a judge of rankings."""
-    from magistrate.report.evaluation_table import number_cells, plain_table
+    from magistrate.report.evaluation_table import number_cells, titled_table
 
     facts = [("not ok", f"{rate_text(found.not_ok)} of {counted(found.not_ok.n, 'ranking')}")]
     if found.gold:
@@ -61,7 +61,7 @@ def ranked_parts(found: RankedEvaluation) -> Iterator[RenderableType]:
             ),
         ]
     yield facts_table(facts)
-    yield plain_table(
+    yield titled_table(
         "Ranks (1 is best) and mean of 10 / rank",
         ("model", "n", "mean rank", "95 %", "10 / rank", "95 %"),
         (
@@ -106,10 +106,10 @@ def _binary_facts(found: BinaryResult) -> Iterator[tuple[str, str]]:
 
 
 def _parts_table(title: str, parts: Sequence[PartOfSingles]) -> RenderableType:
-    from magistrate.report.evaluation_table import number_cells, plain_table
+    from magistrate.report.evaluation_table import number_cells, titled_table
 
-    return plain_table(
-        title,
+    return titled_table(
+        f"{title} (total: sum of the scores)",
         ("", "answers", "not ok", "mean score", "95 %", "total", "mean gold"),
         (
             (
@@ -117,7 +117,7 @@ def _parts_table(title: str, parts: Sequence[PartOfSingles]) -> RenderableType:
                 f"{part.samples:,}",
                 percent(part.not_ok.value),
                 *number_cells(part.mean_score),
-                NOTHING if part.total_score is None else f"{part.total_score:,g}",
+                NOTHING if part.total_score is None else f"{part.total_score:,.1f}",
                 number_cells(part.mean_gold_score)[0],
             )
             for part in parts

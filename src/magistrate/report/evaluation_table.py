@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from magistrate.metrics.classification import AVERAGES, CLASSES
 from magistrate.metrics.intervals import Rate
 from magistrate.report.evaluation_others_table import ranked_parts, singles_parts
-from magistrate.report.table import NOTHING, facts_table, interval, percent, rate_text
+from magistrate.report.evaluation_pairs import FIRST, SECOND
+from magistrate.report.table import NOTHING, facts_table, interval, laid_table, percent, rate_text
 from magistrate.report.text import counted, harmless, shortened
 from magistrate.report.wrap import Wrapped
 
@@ -48,14 +47,10 @@ def evaluation_table(found: Evaluation) -> RenderableType:
     return Group(*(part for one in parts for part in (one, Text(""))))
 
 
-def plain_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
-    """Return a titled table: names to the left, numbers to the right."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for place, header in enumerate(headers):
-        table.add_column(header, justify="right" if place else "left", overflow="fold")
-    for name, *cells in rows:
-        table.add_row(Wrapped(shortened(harmless(name), _LONGEST_NAME)), *map(Text, cells))
-    return Group(Text(title), table)
+def titled_table(title: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
+    """Return a table of :func:`magistrate.report.table.laid_table` under its title."""
+    named = ((shortened(harmless(name), _LONGEST_NAME), *cells) for name, *cells in rows)
+    return Group(Wrapped(title), laid_table(headers, named, words=("who",)))
 
 
 def rate_cells(rate: Rate) -> tuple[str, str]:
@@ -85,7 +80,8 @@ def _heading(found: Evaluation) -> Wrapped:
 
 
 def _join_rows(join: LabelJoin) -> Iterator[tuple[str, str]]:
-    by = ", ".join(f"{n:,} by {how}" for how, n in join.matched.items()) or "none"
+    by = ", ".join(f"{n:,} by {how}" for how, n in join.matched.items())
+    by = by or "none, so nothing is measured against them"
     yield "labels", f"{harmless(join.file)}: {join.labels:,} labelled samples; matched: {by}"
     for reason, n in join.unmatched.items():
         yield "", f"{counted(n, 'judged sample')} without: {reason}"
@@ -98,9 +94,9 @@ def _pair_parts(pairs: PairEvaluation) -> Iterator[RenderableType]:
     if pairs.agreement is not None:
         yield _agreement(pairs.agreement)
         yield _confusion(pairs.agreement)
-        yield plain_table(
+        yield titled_table(
             "The judge and rules without one, on the same pairs (share right; decisive: pairs "
-            "whose annotators\nprefer an answer, a tie counts half)",
+            "whose annotators prefer an answer, a tie counts half)",
             ("", "all, tie as a class", "95 %", "decisive", "95 %"),
             (
                 (row.name, *rate_cells(row.accuracy), *rate_cells(row.decisive))
@@ -109,7 +105,7 @@ def _pair_parts(pairs: PairEvaluation) -> Iterator[RenderableType]:
         )
     if pairs.annotators is not None and len(pairs.annotators.names) > 1:
         yield from _annotators(pairs)
-    if any(model.wins + model.ties + model.losses for model in pairs.models):
+    if {model.model for model in pairs.models} - {FIRST, SECOND}:
         yield _models(pairs)
     for name, parts in pairs.breakdowns.items():
         yield _breakdown(name, parts)
@@ -187,7 +183,7 @@ def _agreement(found: Classification) -> Group:
             rows.append(
                 (f"{name if name != 'f1' else 'F1'}, {average}", *rate_cells(rate), _n(rate))
             )
-    return plain_table("Agreement with the labels", ("", "", "95 %", "n"), rows)
+    return titled_table("Agreement with the labels", ("", "", "95 %", "n"), rows)
 
 
 def _n(rate: Rate) -> str:
@@ -206,7 +202,7 @@ def _confusion(found: Classification) -> Group:
             )
         )
     headers = ("", "said first", "said tie", "said second", "not ok", "precision", "recall", "F1")
-    return plain_table("Labels against what the judge said", headers, rows)
+    return titled_table("Labels against what the judge said", headers, rows)
 
 
 def _annotators(pairs: PairEvaluation) -> Iterator[RenderableType]:
@@ -214,7 +210,7 @@ def _annotators(pairs: PairEvaluation) -> Iterator[RenderableType]:
     assert people is not None
     yield facts_table(_people_facts(people))
     if people.between:
-        yield plain_table(
+        yield titled_table(
             "Between annotators",
             ("", "agreement", "95 %", "kappa", "n"),
             (
@@ -228,7 +224,7 @@ def _annotators(pairs: PairEvaluation) -> Iterator[RenderableType]:
             ),
         )
     if pairs.with_each_annotator:
-        yield plain_table(
+        yield titled_table(
             "The judge with each annotator",
             ("", "agreement", "95 %", "kappa", "n"),
             (
@@ -262,7 +258,7 @@ def _kappa(value: float | None) -> str:
 
 
 def _against(truth: str, rows: Sequence[AgainstOne]) -> Group:
-    return plain_table(
+    return titled_table(
         f"'{shortened(harmless(truth), _LONGEST_NAME)}' taken as the truth, on the "
         f"{counted(rows[0].n, 'pair')} that all judged",
         ("", "who", "agreement", "95 %", "precision", "recall", "F1", "kappa"),
@@ -282,8 +278,9 @@ def _against(truth: str, rows: Sequence[AgainstOne]) -> Group:
 def _models(pairs: PairEvaluation) -> Group:
     scored = any(model.mean_score.n for model in pairs.models)
     headers = ("model", "wins", "ties", "losses", "points", "win rate", "95 %")
-    return plain_table(
-        "What the judge says of the models (points: wins and half the ties)",
+    title = "What the judge says of the models (points: wins and half the ties"
+    return titled_table(
+        f"{title}; total: sum of its scores)" if scored else f"{title})",
         (*headers, "mean score", "total") if scored else headers,
         (
             (
@@ -292,7 +289,7 @@ def _models(pairs: PairEvaluation) -> Group:
                 f"{model.points:,g}",
                 *rate_cells(model.win_rate),
                 *(
-                    (number_cells(model.mean_score)[0], f"{model.total_score or 0:,g}")
+                    (number_cells(model.mean_score)[0], f"{model.total_score or 0:,.1f}")
                     if scored
                     else ()
                 ),
@@ -302,27 +299,43 @@ def _models(pairs: PairEvaluation) -> Group:
     )
 
 
+_PART_HEADERS = (
+    "",
+    "pairs",
+    "not ok",
+    "labels",
+    "right",
+    "95 %",
+    "decisive",
+    "longer wins",
+    "same",
+)
+_PART_WORDS = {"decisive": "right where labels decide", "same": "one outcome in both orders"}
+
+
 def _breakdown(name: str, parts: Sequence[PartOfPairs]) -> Group:
+    rows = [
+        (
+            part.part,
+            f"{part.pairs:,}",
+            percent(part.not_ok.value),
+            f"{part.labelled:,}",
+            *rate_cells(part.accuracy),
+            percent(part.decisive.value),
+            percent(part.longer_wins.value),
+            percent(part.consistent.value),
+        )
+        for part in parts[:_MOST_ROWS]
+    ]
+    # What no part has, such as two orders, is no column.
+    told = [k for k in range(len(_PART_HEADERS)) if not {row[k] for row in rows} <= {NOTHING, ""}]
+    headers = [_PART_HEADERS[k] for k in told]
+    meant = "; ".join(f"{word}: {_PART_WORDS[word]}" for word in headers if word in _PART_WORDS)
     title = f"By {name.replace('-', ' ')}" + (" of answers in characters" * (name == "length"))
+    title += f" ({meant})" if meant else ""
     if len(parts) > _MOST_ROWS:
         title += f" (the first {_MOST_ROWS} of {len(parts):,}; --json has all)"
-    return plain_table(
-        title,
-        ("", "pairs", "not ok", "labels", "right", "95 %", "decisive", "longer wins", "same"),
-        (
-            (
-                part.part,
-                f"{part.pairs:,}",
-                percent(part.not_ok.value),
-                f"{part.labelled:,}",
-                *rate_cells(part.accuracy),
-                percent(part.decisive.value),
-                percent(part.longer_wins.value),
-                percent(part.consistent.value),
-            )
-            for part in parts[:_MOST_ROWS]
-        ),
-    )
+    return titled_table(title, headers, ([row[k] for k in told] for row in rows))
 
 
 def _rule(rule: RuleResult) -> Iterator[RenderableType]:
@@ -334,7 +347,7 @@ def _rule(rule: RuleResult) -> Iterator[RenderableType]:
             (name, *(_value(values.get(key)) for key in keys))
             for name, values in list(rule.categories.items())[:_MOST_ROWS]
         ]
-        yield plain_table(f"{rule.rule}, in parts", ("", *keys), rows)
+        yield titled_table(f"{rule.rule}, in parts", ("", *keys), rows)
 
 
 def _rule_facts(rule: RuleResult) -> Iterator[tuple[str, str]]:
@@ -351,4 +364,4 @@ def _rule_facts(rule: RuleResult) -> Iterator[tuple[str, str]]:
 def _value(value: Value) -> str:
     if value is None:
         return NOTHING
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}".rstrip("0").rstrip(".")
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"

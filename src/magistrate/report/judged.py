@@ -11,8 +11,9 @@ the labels in the same file, in the run, or in a file of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from os import fspath
 from pathlib import Path
 
@@ -60,7 +61,7 @@ class Judged:
     has_texts: bool
     """Whether the answers' texts are known, so that their lengths mean something."""
     bad: tuple[BadRow, ...] = ()
-    """Rows that could not be used (the first 1,000)."""
+    """Rows of the judgments and of the labels that could not be used (the first 1,000)."""
     bad_rows: int = 0
     notices: tuple[Notice, ...] = ()
     question_types: Named | None = None
@@ -117,9 +118,9 @@ def read_judged(
         source=", ".join(source.paths),
         format=source.format,
         inputs=tuple(source.paths),
-        join=joined.result() if joined else None,
+        joiner=joined,
         reads_alone=False,
-        bad=tuple(source.bad[:_BAD_KEPT]),
+        bad=source.bad,
         bad_rows=source.bad_rows,
         notices=source.notices,
     )
@@ -145,15 +146,14 @@ def _of_run(run: Run, labels: Labels | None, columns: _Columns) -> Judged:
             joiner.label(sample, sample.source_id or "", len(sample.answers)) if joiner else sample
         )
         columns.add(row, own, judgments, decision)
-    bad = tuple(row for row, _ in zip(run.bad_rows(), range(_BAD_KEPT), strict=False))
     return columns.result(
         judge=manifest.judge.name,
         source=str(run.path),
         format=RUN_FORMAT,
         inputs=tuple(file.name for file in manifest.inputs),
-        join=joiner.result() if joiner else None,
+        joiner=joiner,
         reads_alone=manifest.reads_alone,
-        bad=bad,
+        bad=list(islice(run.bad_rows(), _BAD_KEPT)),
         bad_rows=manifest.bad_rows,
         notices=tuple(run.notices()),
     )
@@ -201,12 +201,16 @@ class _Columns:
         source: str,
         format: str,  # noqa: A002
         inputs: tuple[str, ...],
-        join: LabelJoin | None,
+        joiner: Joiner | None,
         reads_alone: bool,
-        bad: tuple[BadRow, ...],
+        bad: list[BadRow],
         bad_rows: int,
         notices: tuple[Notice, ...],
     ) -> Judged:
+        if joiner:
+            kept, bad_rows = bad_of_all([(bad, bad_rows), (joiner.bad, joiner.bad_rows)])
+            bad = list(kept)
+            notices = tuple(dict.fromkeys((*joiner.notices(), *notices)))
         return Judged(
             judge=judge,
             source=source,
@@ -215,15 +219,49 @@ class _Columns:
             pairs=self._pairs.result(),
             singles=self._singles.result(),
             ranked=self._ranked.result(),
-            join=join,
+            join=joiner.result() if joiner else None,
             reads_alone=reads_alone,
             has_texts=self._texts,
-            bad=bad,
+            bad=tuple(bad[:_BAD_KEPT]),
             bad_rows=bad_rows,
             notices=notices,
             question_types=self._types.result() if self._types else None,
             samples=tuple(self._kept or ()),
         )
+
+
+def bad_of_all(
+    found: Iterable[tuple[Sequence[BadRow], int]],
+) -> tuple[tuple[BadRow, ...], int]:
+    """Return bad rows of several readings, each row of a file once, and their number.
+
+    Args:
+        found: Of each reading the bad rows that were kept, and how many there are in all.
+    """
+    kept: list[BadRow] = []
+    total = 0
+    for rows, count in found:
+        kept += rows
+        total += count
+    unlike = tuple(dict.fromkeys(kept))
+    return unlike[:_BAD_KEPT], total - (len(kept) - len(unlike))
+
+
+def for_each(given: str | Sequence[str] | None, sources: int, option: str) -> list[str | None]:
+    """Return an option for each of several sources: one for all, or as many as there are.
+
+    Raises:
+        InputError: There is another number of them.
+    """
+    values = [given] if isinstance(given, str) else list(given or ())
+    if len(values) < 2:
+        return [values[0] if values else None] * sources
+    if len(values) != sources:
+        raise InputError(
+            f"{option} is given {len(values)} times for {sources} runs or files; give it once for "
+            f"all, or once for each in their sequence"
+        )
+    return list(values)
 
 
 def _run_of(paths: tuple[AnyPath, ...]) -> Run | None:

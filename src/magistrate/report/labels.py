@@ -15,9 +15,10 @@ from os import PathLike
 from typing import Literal
 
 from magistrate.errors import InputError
-from magistrate.formats.base import Item
+from magistrate.formats.base import BadRow, Item, Notice
 from magistrate.formats.reading import ItemReader
 from magistrate.records import Answer, Gold, Judgment, Preference, Record, Sample
+from magistrate.report.text import counted
 
 How = Literal["content", "id", "row"]
 """What told that a label belongs to a judgment."""
@@ -188,13 +189,36 @@ class Joiner:
 
     def result(self) -> LabelJoin:
         """Return how many were found, and how."""
+        labelled = {k for k, sample in enumerate(self._labels.samples) if sample.gold}
         return LabelJoin(
             file=self._labels.reader.paths[0],
-            labels=sum(1 for sample in self._labels.samples if sample.gold),
+            labels=len(labelled),
             matched=dict(self._matched),
             unmatched=dict(self._unmatched.most_common()),
-            unused=len(self._labels) - len(self._used),
+            unused=len(labelled - self._used),
         )
+
+    @property
+    def bad(self) -> list[BadRow]:
+        """Rows of the labels' file that could not be used (the first 10,000)."""
+        return self._labels.reader.bad
+
+    @property
+    def bad_rows(self) -> int:
+        """How many rows that were."""
+        return self._labels.reader.bad_count
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Return what should be known of the labels; all samples must have been labelled."""
+        noted = self._labels.reader.notices
+        if self._matched:
+            return noted
+        join = self.result()
+        message = (
+            f"{join.file}: not one of its {counted(join.labels, 'labelled sample')} is of what was "
+            f"judged, so nothing is measured against them"
+        )
+        return (Notice(kind="no-label-matched", message=message), *noted)
 
 
 def _with_label(

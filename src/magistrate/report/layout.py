@@ -23,6 +23,8 @@ _LONGEST_PIECE = 16
 """Columns; what is longer is cut where it must be."""
 WIDE_GAP = 3
 CLOSE_GAP = 2
+NO_GAP = 1
+"""Columns between two columns: the one that divides them, and room beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Layout:
 
     columns: tuple[LaidColumn, ...]
     gap: int = WIDE_GAP
-    """Columns between two columns: 3 or 2."""
+    """Columns between two columns: 3, 2 or 1."""
     bold: frozenset[int] = frozenset()
     """Rows that stand out."""
 
@@ -88,13 +90,13 @@ class Layouts:
 def _drawn(layout: Layout, room: int) -> Table:
     from rich import box
 
-    left = 1 if layout.gap == WIDE_GAP else 0
+    left, right = int(layout.gap >= WIDE_GAP), int(layout.gap >= CLOSE_GAP)
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         show_edge=False,
         header_style="bold",
-        padding=(0, 1, 0, left),
+        padding=(0, right, 0, left),
     )
     for column, width in zip(layout.columns, _widths(layout, room), strict=True):
         header = Wrapped(column.header) if column.breaks else Text(column.header)

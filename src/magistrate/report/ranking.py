@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Source = str | PathLike[str] | Run
 By = Literal["category"]
 
+NO_CATEGORY = "(none)"
+"""Name of the samples without a category."""
+
 
 class JudgeRanking(Record):
     """Models as one judge sees them, or several judges pooled."""
@@ -177,8 +180,8 @@ class _Group:
         category: str | None,
         controlled: tuple[LengthControlled, ...] | None = None,
     ) -> JudgeRanking:
-        """Return the ranking by some of the battles; what is counted is of all of them."""
-        collected = self.battles
+        """Return the ranking by some of the battles, those of a category or all."""
+        met = self.battles.met(category)
         ranking = None
         if len(battles):
             ranking = rank_models(battles, method, baseline=baseline, style_control=style_control)
@@ -186,14 +189,14 @@ class _Group:
             judge=", ".join(self.judges),
             pooled=len(self.judges) > 1,
             sources=tuple(self.sources),
-            category=category,
-            decided=collected.decided,
-            not_ok=proportion(collected.not_ok, collected.decided),
-            pending=collected.pending,
-            single=collected.single,
-            unnamed=collected.unnamed,
-            own=collected.own,
-            repeated=collected.repeated,
+            category=None if category is None else category or NO_CATEGORY,
+            decided=met.decided,
+            not_ok=proportion(met.not_ok, met.decided),
+            pending=met.pending,
+            single=met.single,
+            unnamed=met.unnamed,
+            own=met.own,
+            repeated=met.repeated,
             ranking=ranking,
             length_controlled=controlled,
         )
@@ -251,11 +254,11 @@ def _within(baseline: str | None, battles: Battles) -> str | None:
 
 
 def _by_category(battles: Battles) -> Iterator[tuple[str, Battles]]:
-    """Yield each category's battles, with the models that have one there."""
+    """Yield each category (empty for none) and its battles, with the models that have one there."""
     for code, name in sorted(enumerate(battles.category), key=lambda each: each[1]):
         part = battles.take(battles.category_code == code)
         if len(part):
-            yield name or "(none)", part.with_models_that_met()
+            yield name, part.with_models_that_met()
 
 
 def _controlled(group: _Group, baseline: str) -> tuple[LengthControlled, ...] | None:

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from magistrate.metrics.intervals import FEW_CLUSTERS
 from magistrate.metrics.length_controlled import LengthControlled
-from magistrate.metrics.ranking.ranking import ModelRanking, RankedModel
+from magistrate.metrics.ranking.estimates import StyleEffect
+from magistrate.metrics.ranking.ranking import BOOTSTRAP, ModelRanking, RankedModel
 from magistrate.report.json_view import rate_json
 from magistrate.report.ranking import JudgeRanking, Leaderboard
-from magistrate.report.table import facts_table, interval, percent, plain_table, rate_text
+from magistrate.report.table import NOTHING, facts_table, interval, percent, plain_table, rate_text
 from magistrate.report.text import counted, harmless
-from magistrate.report.wrap import NARROWEST, Wrapped
+from magistrate.report.wrap import NARROWEST, Fitting, Wrapped, slack
 
 Json = dict[str, Any]
 
@@ -23,6 +26,13 @@ _NAMES = {
     "bradley-terry": "Bradley-Terry with ties (Davidson)",
     "elo": "Elo, mean of shuffled sequences",
     "win-rate": "win rate",
+}
+_UNKNOWN = {
+    "absent": "no answer has any",
+    "equal": "no two answers that met differ in it",
+    "above": "open above: whoever has more of it wins so strictly that its worth has no bound",
+    "below": "open below: whoever has less of it wins so strictly that its worth has no bound",
+    "aside": "open: these battles do not tell what it is worth from what the rest is worth",
 }
 _MARK = {"above": "↑", "below": "↓", "aside": "?", None: ""}
 
@@ -60,28 +70,50 @@ def _heading(one: JudgeRanking) -> Wrapped:
     )
 
 
-def _models(models: list[RankedModel], ranking: ModelRanking) -> Table:
+def _models(models: list[RankedModel], ranking: ModelRanking) -> Fitting:
+    """Return a row for each model, or a few lines each where rows are too wide."""
     shares = ranking.method == "win-rate"
+    headers = (
+        ("win rate", "95 % interval", "wins", "ties", "losses")
+        if shares
+        else ("strength", "95 % interval", "wins", "ties", "losses", "win rate")
+    )
     table = plain_table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("ranks", justify="right", no_wrap=True)
     table.add_column("model", overflow="fold", min_width=NARROWEST)
-    for header in ("strength", "95 % interval", "wins", "ties", "losses", "win rate"):
-        if not (shares and header == "win rate"):
-            table.add_column("win rate" if shares and header == "strength" else header,
-                             justify="right", no_wrap=True)  # fmt: skip
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    lines: list[RenderableType] = []
     for model in models:
-        spread = str(model.best_rank)
-        if model.worst_rank != model.best_rank:
-            spread += f"-{model.worst_rank}"
-        strength = model.strength
-        cells = [percent(strength.value) if shares else f"{strength.value or 0:.0f}",
-                 interval(strength) if shares else _ends(model)]  # fmt: skip
-        cells += [_count(model.wins), _count(model.ties), _count(model.losses)]
-        cells += [] if shares else [percent(model.win_rate)]
+        cells = _cells(model, shares=shares)
         name = f"{harmless(model.model)} {_MARK[model.beyond]}".rstrip()
-        table.add_row(str(model.rank), spread, Wrapped(name), *cells)
-    return table
+        of_ranks = _ranks(model)
+        table.add_row(str(model.rank), of_ranks, Wrapped(name), *cells)
+        said = ", ".join(
+            f"{head} {cell}" for head, cell in zip(headers, cells, strict=True) if cell
+        )
+        lines += [
+            Wrapped(
+                f"{model.rank}. {name}, {'rank' if '-' not in of_ranks else 'ranks'} {of_ranks}"
+            ),
+            Padding(said, (0, 0, 0, 2)),
+        ]
+    return Fitting(table, Group(*lines), slack(harmless(model.model) for model in models))
+
+
+def _cells(model: RankedModel, *, shares: bool) -> list[str]:
+    counts = [_count(model.wins), _count(model.ties), _count(model.losses)]
+    strength = model.strength
+    if shares:
+        return [percent(strength.value), interval(strength), *counts]
+    value = NOTHING if strength.value is None else f"{strength.value:.0f}"
+    return [value, _ends(model), *counts, percent(model.win_rate)]
+
+
+def _ranks(model: RankedModel) -> str:
+    best, worst = model.best_rank, model.worst_rank
+    return str(best) if best == worst else f"{best}-{worst}"
 
 
 def _ends(model: RankedModel) -> str:
@@ -122,21 +154,26 @@ def _facts(one: JudgeRanking, board: Leaderboard) -> Iterator[tuple[str, str]]:
             "battles",
             f"{ranking.battles:,} on {counted(ranking.questions, 'question')}",
         )
-        if ranking.resamples:
-            yield "intervals", f"{ranking.interval}, {ranking.resamples:,} resamples"
-        else:
-            yield "intervals", ranking.interval
+        drawn = f"{BOOTSTRAP}, {ranking.resamples:,} resamples"
+        yield "intervals", ranking.interval.replace(BOOTSTRAP, drawn)
         if ranking.method != "win-rate":
             yield "scale", f"1000 is {_zero(ranking)}; 400 points are odds of 10 to 1"
-        yield "ranks", "not ruled out at 95 %, corrected over the models (Holm)"
+        ranks = "not ruled out at 95 %, for all models together (Holm, Shaffer)"
+        if board.style_controlled:
+            ranks += f"; of fewer than {FEW_CLUSTERS} questions nothing is ruled out"
+        yield "ranks", ranks
         yield from _warnings(ranking)
         for effect in ranking.style or ():
-            rate = effect.effect
-            bounds = interval(rate, scale=1, decimals=0)
-            yield f"style: {effect.feature}", f"{rate.value or 0:+.0f} points {bounds}"
-    if one.category is None:
-        yield "not ok", f"{rate_text(one.not_ok)} of {one.decided:,} decisions, left out"
-        yield from _left_out(one)
+            yield f"style: {effect.feature}", _worth(effect)
+    yield "not ok", f"{rate_text(one.not_ok)} of {counted(one.decided, 'decision')}, left out"
+    yield from _left_out(one)
+
+
+def _worth(effect: StyleEffect) -> str:
+    if effect.unknown is not None:
+        return _UNKNOWN[effect.unknown].format(effect.feature)
+    bounds = interval(effect.effect, scale=1, decimals=0)
+    return f"{effect.effect.value or 0:+.0f} points {bounds}".rstrip()
 
 
 def _zero(ranking: ModelRanking) -> str:
@@ -155,10 +192,16 @@ def _warnings(ranking: ModelRanking) -> Iterator[tuple[str, str]]:
             "not comparable",
             f"no chain of battles connects these groups, so there are no ranks across: {groups}",
         )
+    separated = any(effect.unknown in ("above", "below") for effect in ranking.style or ())
     sides = {
-        "above": "won (through others) against all the rest and never lost: how far above is open",
-        "below": "never won nor tied against the rest: how far below is open",
-        "aside": "are connected to the rest by one-sided results alone: where they stand is open",
+        "above": "never lost nor tied against a model outside this list: how far above is open",
+        "below": "never won nor tied against a model outside this list: how far below is open",
+        "aside": (
+            "style alone can explain their battles: how strong they would be with answers that "
+            "look alike cannot be known"
+            if separated
+            else "met the rest with one-sided results alone: where they stand is open"
+        ),
     }
     for side, what in sides.items():
         names = [harmless(model.model) for model in ranking.models if model.beyond == side]

@@ -7,17 +7,20 @@ move the cursor or be taken for markup.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from magistrate.metrics.intervals import Rate
+from magistrate.report.layout import CLOSE_GAP, LaidColumn, Layout, Layouts
 from magistrate.report.text import counted, harmless, shortened, three_digits
-from magistrate.report.wrap import NARROWEST, Fitting, Wrapped, slack
+from magistrate.report.wrap import Wrapped
 
 if TYPE_CHECKING:
     from magistrate.metrics.agreement import Compared
@@ -83,8 +86,7 @@ def _heading(summary: RunSummary) -> Wrapped:
     )
 
 
-def _models(summary: RunSummary) -> Fitting:
-    """Return the models' results: a row each, or a few lines each where a row is too wide."""
+def _models(summary: RunSummary) -> Layouts:
     compared = any(model.win_rate.n for model in summary.models)
     # Scores of pairs are a means to the verdict; alone they are the result.
     headers = (
@@ -92,17 +94,13 @@ def _models(summary: RunSummary) -> Fitting:
         if compared
         else ("answers", "mean score", "95 % interval")
     )
-    table = plain_table()
-    table.add_column("model", overflow="fold", min_width=NARROWEST)
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
-    lines: list[RenderableType] = []
-    for model in summary.models:
-        name, cells = Wrapped(harmless(model.model)), _model_cells(model, compared=compared)
-        table.add_row(name, *cells)
-        said = zip(headers, cells, strict=True)
-        lines += [name, Padding(", ".join(f"{head} {cell}" for head, cell in said), (0, 0, 0, 2))]
-    return Fitting(table, Group(*lines), slack(harmless(m.model) for m in summary.models))
+    return laid_table(
+        ("model", *headers),
+        (
+            (harmless(model.model), *_model_cells(model, compared=compared))
+            for model in summary.models
+        ),
+    )
 
 
 def _model_cells(model: ModelResult, *, compared: bool) -> list[str]:
@@ -113,6 +111,56 @@ def _model_cells(model: ModelResult, *, compared: bool) -> list[str]:
     if score is None or score.value is None:
         return [NOTHING] * 3
     return [f"{score.n:,}", f"{score.value:.2f}", interval(score, scale=1.0, decimals=2)]
+
+
+def laid_table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[str] = ()
+) -> Layouts:
+    """Return a table that never breaks a word or a number, whatever the width.
+
+    Where it is too wide headers take several lines, then columns move together, and at last every
+    row becomes a few lines of text, so that no number is lost.
+
+    Args:
+        headers: Of all columns. One that begins with ``95 %`` stands over the intervals of the
+            column before it.
+        rows: A name, harmless already, and its cells; as long as the headers.
+        words: Headers of the columns besides the first that hold words, not numbers.
+    """
+    kept = [tuple(row) for row in rows]
+    cells = [tuple(row[place] for row in kept) for place in range(len(headers))]
+
+    def columns(stacked: bool) -> tuple[LaidColumn, ...]:
+        return tuple(
+            LaidColumn(header, own, breaks=True)
+            if place == 0 or header in words
+            else LaidColumn(_stacked(header, own) if stacked else header, own, right=True)
+            for place, (header, own) in enumerate(zip(headers, cells, strict=True))
+        )
+
+    layouts = (Layout(columns(False)), Layout(columns(True)), Layout(columns(True), CLOSE_GAP))
+    lines: list[RenderableType] = []
+    for name, *others in kept:
+        said = Wrapped(_sentence(headers[1:], others))
+        lines += [Wrapped(name), Padding(said, (0, 0, 0, 2))]
+    return Layouts(layouts, Group(*lines))
+
+
+def _stacked(header: str, cells: Iterable[str]) -> str:
+    """Return a header on as many lines as make it no wider than its cells or its longest word."""
+    width = max(map(cell_len, [*cells, *header.split()]), default=1)
+    return "\n".join(textwrap.wrap(header, max(1, width), break_on_hyphens=False))
+
+
+def _sentence(headers: Iterable[str], cells: Iterable[str]) -> str:
+    """Return ``wins 3, win rate 60.0 % [23.1, 88.2]``."""
+    said: list[str] = []
+    for header, cell in zip(headers, cells, strict=True):
+        if cell and said and header.startswith("95 %"):
+            said[-1] += f" {cell}"
+        elif cell:
+            said.append(f"{header} {cell}".strip())
+    return ", ".join(said)
 
 
 def facts_table(rows: Iterable[tuple[str, str]]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from magistrate.metrics.intervals import Rate
 from magistrate.report.text import harmless
@@ -109,7 +109,7 @@ def rendered(grid: Grid) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    from magistrate.report.layout import Layouts
+    from magistrate.report.layout import CLOSE_GAP, NO_GAP, WIDE_GAP, Layouts
     from magistrate.report.wrap import Wrapped
 
     lines: list[RenderableType] = []
@@ -118,13 +118,18 @@ def rendered(grid: Grid) -> RenderableType:
         lines.append(Wrapped(text_of(*pairs[0])))
         said = (f"{c.header} {text_of(v, c)}" for v, c in pairs[1:] if v is not None and v != "")
         lines.append(Padding(Text(", ".join(said)), (0, 0, 0, 2)))
-    layouts = [_layout(grid, form) for form in get_args(Form)]
+    layouts = [
+        _layout(grid, "brackets", WIDE_GAP),
+        _layout(grid, "dashes", CLOSE_GAP),
+        _layout(grid, "whole", CLOSE_GAP),
+        _layout(grid, "whole", NO_GAP),
+    ]
     notes = [Text(f"{note}", style="dim") for note in grid.notes]
     return Group(Text(grid.caption), Layouts(layouts, Group(*lines)), *notes)
 
 
-def _layout(grid: Grid, form: Form) -> Layout:
-    from magistrate.report.layout import CLOSE_GAP, WIDE_GAP, LaidColumn, Layout
+def _layout(grid: Grid, form: Form, gap: int) -> Layout:
+    from magistrate.report.layout import LaidColumn, Layout
 
     is_wide = form == "brackets"
     columns = []
@@ -136,7 +141,7 @@ def _layout(grid: Grid, form: Form) -> Layout:
             cells.append(value if column.bare or not interval else f"{value}\n{interval}")
         header = column.header if is_wide or is_text else column.header.replace(" ", "\n")
         columns.append(LaidColumn(header, tuple(cells), breaks=is_text, right=not is_text))
-    return Layout(tuple(columns), WIDE_GAP if is_wide else CLOSE_GAP)
+    return Layout(tuple(columns), gap)
 
 
 def _number(value: float, kind: Kind, decimals: int = 1) -> str:

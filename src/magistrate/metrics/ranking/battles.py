@@ -10,7 +10,7 @@ orders in separate rows, in several runs, by several judges. Each of k such verd
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,31 @@ def battles_of(
     )
 
 
+@dataclass(slots=True)
+class Met:
+    """Counts of what was met among samples and decisions."""
+
+    decided: int = 0
+    """Samples of two answers and more that have a decision, ``ok`` or not."""
+    not_ok: int = 0
+    """Decisions that are not ``ok``."""
+    pending: int = 0
+    """Samples without a decision yet."""
+    single: int = 0
+    """Samples of one answer, which no other was compared with."""
+    unnamed: int = 0
+    """Battles in which a model has no name; left out."""
+    own: int = 0
+    """Battles of a model with itself; left out."""
+    repeated: int = 0
+    """Verdicts on two answers on which there was one already."""
+
+    def add(self, other: Met) -> None:
+        """Add another's counts."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+
+
 class BattleCollector:
     """Collects battles over a stream of samples with their decisions."""
 
@@ -134,18 +159,7 @@ class BattleCollector:
         Args:
             style: Whether to count length and markdown of the answers.
         """
-        self.not_ok = 0
-        """Decisions that are not ``ok``."""
-        self.pending = 0
-        """Samples without a decision yet."""
-        self.single = 0
-        """Samples of one answer, which no other was compared with."""
-        self.decided = 0
-        """Samples of two answers and more that have a decision, ``ok`` or not."""
-        self.unnamed = 0
-        """Battles in which a model has no name; left out."""
-        self.own = 0
-        """Battles of a model with itself; left out."""
+        self._met: dict[str, Met] = {}
         self._models: dict[str, int] = {}
         self._categories: dict[str, int] = {}
         self._codes = array("q")
@@ -155,24 +169,25 @@ class BattleCollector:
 
     def add(self, sample: Sample, decision: Decision | None) -> None:
         """Add the battles of one sample; ``decision`` is None while a reading is missing."""
+        met = self._met.setdefault(sample.category or UNNAMED, Met())
         if len(sample.answers) < 2:
-            self.single += 1
+            met.single += 1
             return
         if decision is None:
-            self.pending += 1
+            met.pending += 1
             return
-        self.decided += 1
+        met.decided += 1
         outcomes = _outcomes(decision, len(sample.answers)) if decision.status == "ok" else []
-        self.not_ok += not outcomes
+        met.not_ok += not outcomes
         question = question_cluster(sample)
         category = self._categories.setdefault(sample.category or UNNAMED, len(self._categories))
         for first, second, outcome in outcomes:
             one, other = sample.answers[first], sample.answers[second]
             if not one.model or not other.model:
-                self.unnamed += 1
+                met.unnamed += 1
                 continue
             if one.model == other.model:
-                self.own += 1
+                met.own += 1
                 continue
             places = [
                 self._models.setdefault(a.model or "", len(self._models)) for a in (one, other)
@@ -185,8 +200,8 @@ class BattleCollector:
 
     def extend(self, other: BattleCollector) -> None:
         """Add all that another collector met."""
-        for name in ("not_ok", "pending", "single", "decided", "unnamed", "own"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name, theirs in other._met.items():
+            self._met.setdefault(name, Met()).add(theirs)
         models = [self._models.setdefault(name, len(self._models)) for name in other._models]
         categories = [
             self._categories.setdefault(name, len(self._categories)) for name in other._categories
@@ -200,11 +215,20 @@ class BattleCollector:
         if self._style is not None and other._style is not None:
             self._style.extend(other._style)
 
-    @property
-    def repeated(self) -> int:
-        """Verdicts on two answers on which there was one already."""
-        known = [code for code in self._same if code != UNKNOWN]
-        return len(known) - len(set(known))
+    def met(self, category: str | None = None) -> Met:
+        """Return what was met in a category (:data:`UNNAMED` for samples without), or in all."""
+        total = Met()
+        for name, part in self._met.items():
+            if category is None or name == category:
+                total.add(part)
+        codes = self._same
+        if category is not None:
+            place = self._categories.get(category, -1)
+            codes = array("Q", (c for c, own in zip(codes, self._codes[3::4], strict=True)
+                                if own == place))  # fmt: skip
+        known = [code for code in codes if code != UNKNOWN]
+        total.repeated = len(known) - len(set(known))
+        return total
 
     def result(self) -> Battles:
         """Return what was collected."""

@@ -111,6 +111,52 @@ def refit(pairs: Pairs, counts: Floats, start: Fit) -> Fit:
     return _as_fit(values, ties, converged)
 
 
+def fit_equal(
+    pairs: Pairs,
+    counts: Floats,
+    strength: Floats,
+    log_tie: float,
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+) -> tuple[Floats, Floats]:
+    """Fit the model again with two models held equal, for many choices of the two.
+
+    Args:
+        pairs: The pairs that met.
+        counts: Shape (pairs, 3).
+        strength: Shape (models,): where all are free, natural units, of any mean.
+        log_tie: log nu there; minus infinity without ties.
+        one: Shape (tests,): places of models.
+        other: Shape (tests,): the models that they are held equal to.
+
+    Returns:
+        Values, shape (tests, models + 1): strengths and log nu; and the inverse information there
+        times the contrast of the two, of the same shape. A score times the latter is effective:
+        what all other strengths account for is taken out of it.
+    """
+    import numpy as np
+
+    ties = bool(np.isfinite(log_tie))
+    tests = np.arange(len(one))
+    values = np.tile(np.append(strength, log_tie if ties else 0.0), (len(one), 1))
+    values[tests, one] = values[tests, other] = (strength[one] + strength[other]) / 2
+    contrast = np.zeros_like(values)
+    contrast[tests, one], contrast[tests, other] = 1, -1
+    problem = _Problem(pairs, counts[None], ties)
+    height = problem.height(values)
+    for _ in range(_MOST_STEPS):
+        right = np.stack([problem.slope(values), contrast], axis=-1)
+        free, turn = np.moveaxis(np.linalg.solve(problem.information(values), right), -1, 0)
+        pull = (contrast * free).sum(axis=1) / (contrast * turn).sum(axis=1)
+        step = free - pull[:, None] * turn
+        longest = np.abs(step).max(axis=1, keepdims=True)
+        if longest.max(initial=0.0) < _ENOUGH_FOR_DRAWS:
+            break
+        step *= np.minimum(1, _LONGEST_STEP / np.maximum(longest, 1e-300))
+        values, height = _climb(problem, values, height, step)
+    return values, np.asarray(turn, dtype=np.float64)
+
+
 def _newton(problem: _Problem, values: Floats) -> tuple[Floats, bool]:
     import numpy as np
 

@@ -42,12 +42,41 @@ def elo_ratings(
         shuffles: How many sequences.
         seed: Equal seeds give equal ratings.
     """
+    return ratings_of(battles, points_moved(battles, k=k, shuffles=shuffles, seed=seed))
+
+
+def ratings_of(battles: Battles, moved: Floats) -> Floats:
+    """Return ratings, shape (models,), of what :func:`points_moved` returned."""
+    import numpy as np
+
+    models = len(battles.models)
+    gained = np.bincount(battles.first, moved, models)
+    lost = np.bincount(battles.second, moved, models)
+    return (START + gained - lost).astype(np.float64)
+
+
+def points_moved(
+    battles: Battles, *, k: float = K_FACTOR, shuffles: int = SHUFFLES, seed: int = SEED
+) -> Floats:
+    """Return by how many points each battle raised its first model, mean over sequences.
+
+    Args:
+        battles: As in :func:`elo_ratings`, like the other arguments.
+        k: The update's size in points.
+        shuffles: How many sequences.
+        seed: Equal seeds give equal points.
+
+    Returns:
+        Shape (n,); the second model lost as much.
+    """
     import numpy as np
 
     rng = np.random.default_rng(seed)
     every = np.arange(len(battles))
     sequences = np.stack([rng.permutation(every) for _ in range(shuffles)], axis=1)
-    mean: Floats = _play(battles, sequences, k).mean(axis=0)
+    moved = np.zeros(len(battles) + 1)
+    _play(battles, sequences, k, moved)
+    mean: Floats = moved[:-1] / shuffles
     return mean
 
 
@@ -95,7 +124,9 @@ def _battles_of_drawn(
     return taken
 
 
-def _play(battles: Battles, sequences: NDArray[np.int64], k: float) -> Floats:
+def _play(
+    battles: Battles, sequences: NDArray[np.int64], k: float, moved: Floats | None = None
+) -> Floats:
     """Return the ratings after each sequence, shape (sequences, models).
 
     Args:
@@ -103,6 +134,7 @@ def _play(battles: Battles, sequences: NDArray[np.int64], k: float) -> Floats:
         sequences: Shape (steps, sequences): which battle each sequence plays at each step; the
             number of battles stands for none.
         k: The update's size in points.
+        moved: Shape (n + 1,): here the points that each battle moves are added.
     """
     import numpy as np
 
@@ -118,4 +150,6 @@ def _play(battles: Battles, sequences: NDArray[np.int64], k: float) -> Floats:
         gain = size[battle] * (points[battle] - expected)
         ratings[one] += gain
         ratings[other] -= gain
+        if moved is not None:
+            np.add.at(moved, battle, gain)
     return ratings.reshape(count, models)

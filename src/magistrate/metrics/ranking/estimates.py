@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
 
@@ -17,8 +17,9 @@ from magistrate.metrics.ranking.counts import (
     resampled_counts,
 )
 from magistrate.metrics.ranking.davidson import ELO, fit, refit
-from magistrate.metrics.ranking.elo import elo_ratings, resampled_elo
-from magistrate.metrics.ranking.style import FEATURES
+from magistrate.metrics.ranking.elo import points_moved, ratings_of, resampled_elo
+from magistrate.metrics.ranking.separation import what_is_open
+from magistrate.metrics.ranking.style import FEATURES, style_differences
 from magistrate.metrics.ranking.styled import fit_styled
 from magistrate.records import Record
 
@@ -34,13 +35,21 @@ METHODS: tuple[Method, ...] = ("bradley-terry", "elo", "win-rate")
 
 BASE = 1_000.0
 
+Unknown = Literal["absent", "equal", "above", "below", "aside"]
+"""``absent``: no answer has any. ``equal``: no two answers that met differ in it. ``above``
+(``below``): more (less) of it went with winning so strictly that its worth has no bound on that
+side. ``aside``: its worth is open on both sides."""
+
 
 class StyleEffect(Record):
     """What a feature of style is worth to the judge."""
 
     feature: str
     effect: Rate
-    """In Elo points, for a difference of one standard deviation; above 0: more of it wins."""
+    """In Elo points, for a difference of one standard deviation; above 0: more of it wins. Without
+    value where it cannot be known."""
+    unknown: Unknown | None
+    """Why it cannot be known; None where it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,10 @@ class Estimate:
     log_tie: float = -math.inf
     style: tuple[StyleEffect, ...] | None = None
     converged: bool = True
+    moved: Floats | None = None
+    """Shape (battles,): by how many points each raised its first model, for Elo alone."""
+    loose: NDArray[np.bool_] | None = None
+    """Shape (models,): whose strengths are open once style is held constant, where it is."""
 
 
 def from_counts(
@@ -95,22 +108,37 @@ def from_counts(
 
 def by_elo(battles: Battles, resamples: int, seed: int = SEED) -> Estimate:
     """Return mean Elo ratings over shuffled sequences."""
-    return Estimate(elo_ratings(battles, seed=seed), resampled_elo(battles, resamples, seed=seed))
+    moved = points_moved(battles, seed=seed)
+    draws = resampled_elo(battles, resamples, seed=seed)
+    return Estimate(ratings_of(battles, moved), draws, moved=moved)
 
 
-def with_style(battles: Battles) -> Estimate:
-    """Return Bradley-Terry strengths with style held constant, in Elo points."""
+def with_style(battles: Battles, beyond: list[Beyond | None]) -> Estimate:
+    """Return Bradley-Terry strengths with style held constant, in Elo points.
+
+    Args:
+        battles: With style.
+        beyond: Which models are beyond the scale without regard to style.
+    """
     import numpy as np
 
     found = fit_styled(battles)
     k = len(battles.models)
+    assert battles.style is not None
+    left_open = what_is_open(battles, style_differences(battles.style), beyond)
     reach = ELO * NormalDist().inv_cdf(0.5 + LEVEL / 2)
     effects = []
     for place, feature in enumerate(FEATURES):
-        value = ELO * float(found.style[place])
-        half = reach * math.sqrt(found.covariance[k + place, k + place])
-        rate = Rate(value=value, n=len(battles), low=value - half, high=value + half)
-        effects.append(StyleEffect(feature=feature, effect=rate))
+        counted = battles.style[:, :, place]
+        unknown: Unknown | None = left_open.style[place]
+        if (counted[:, 0] == counted[:, 1]).all():
+            unknown = "equal" if counted.any() else "absent"
+        rate = Rate(value=None, n=len(battles))
+        if unknown is None:
+            value = ELO * float(found.style[place])
+            half = reach * math.sqrt(found.covariance[k + place, k + place])
+            rate = Rate(value=value, n=len(battles), low=value - half, high=value + half)
+        effects.append(StyleEffect(feature=feature, effect=rate, unknown=unknown))
     return Estimate(
         ELO * found.strength,
         np.empty((0, k)),
@@ -118,6 +146,7 @@ def with_style(battles: Battles) -> Estimate:
         log_tie=found.log_tie,
         style=tuple(effects),
         converged=found.converged,
+        loose=left_open.models,
     )
 
 
@@ -131,13 +160,11 @@ def anchored(estimate: Estimate, component: Integers, anchors: list[Integers]) -
     draws = np.where(np.isnan(estimate.draws), 0, estimate.draws) @ shift.T + BASE
     draws[np.isnan(estimate.draws)] = np.nan
     covariance = estimate.covariance
-    return Estimate(
-        shift @ estimate.value + BASE,
-        draws,
-        None if covariance is None else shift @ covariance @ shift.T,
-        estimate.log_tie,
-        estimate.style,
-        estimate.converged,
+    return replace(
+        estimate,
+        value=shift @ estimate.value + BASE,
+        draws=draws,
+        covariance=None if covariance is None else shift @ covariance @ shift.T,
     )
 
 
@@ -146,12 +173,17 @@ def anchors_of(
 ) -> list[Integers]:
     """Return for each component the models whose mean is to be 1000.
 
-    Models beyond the scale would move all others by as much as the prior lets them.
+    Models beyond the scale would move all others by as much as the prior lets them; they are
+    taken only where there are no others.
     """
     import numpy as np
 
     bounded = np.array([side is None for side in beyond])
-    anchors = [np.flatnonzero((component == c) & bounded) for c in range(int(component.max()) + 1)]
+    anchors = []
+    for number in range(int(component.max()) + 1):
+        members = component == number
+        some = members & bounded
+        anchors.append(np.flatnonzero(some if some.any() else members))
     if baseline is not None:
         place = battles.models.index(baseline)
         anchors[component[place]] = np.array([place])

@@ -8,12 +8,13 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from magistrate.metrics.intervals import FEW_CLUSTERS, LEVEL, wilson
-from magistrate.metrics.multiplicity import holm
 from magistrate.metrics.ranking.battles import Battles
 from magistrate.metrics.ranking.components import Beyond
 from magistrate.metrics.ranking.counts import Pairs
 from magistrate.metrics.ranking.davidson import ELO, chances
+from magistrate.metrics.ranking.equality import equality_p
 from magistrate.metrics.ranking.estimates import Estimate, Method
+from magistrate.metrics.ranking.simultaneous import adjusted_pairs
 from magistrate.metrics.resampling import Bootstrap
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     Interval = tuple[float | None, float | None]
 
 SIGNIFICANT = 0.05
+_EQUAL = 1e-9
+"""Draws that differ less than this differ by rounding alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Ranges:
 
     intervals: list[Interval]
     """Ends of the 95 % interval; None where it is open."""
+    by_wilson: NDArray[np.bool_]
+    """Whether the interval is Wilson's."""
     best: Integers
     """The best rank within the component that is not ruled out."""
     worst: Integers
@@ -42,6 +47,7 @@ def ranges(
     battles: Battles,
     method: Method,
     pairs: Pairs,
+    cells: Integers,
     counts: Floats,
     component: Integers,
     estimate: Estimate,
@@ -53,23 +59,34 @@ def ranges(
         battles: The battles that were ranked.
         method: How.
         pairs: The pairs that met.
+        cells: Shape (battles,), see :func:`~magistrate.metrics.ranking.counts.cells_of`.
         counts: Shape (pairs, 3).
         component: Shape (models,).
         estimate: Strengths, anchored.
         beyond: Which models the data do not bound.
     """
+    import numpy as np
+
     questions = _questions_of(battles)
     intervals = _intervals(battles, estimate, questions)
+    by_wilson = np.zeros(len(battles.models), dtype=bool)
     spread = _spread(battles, estimate, questions)
     if method == "win-rate":
-        _bound_shares(intervals, spread, estimate.value, questions)
+        by_wilson = _bound_shares(intervals, spread, estimate.value, questions)
     for place, side in enumerate(beyond):
         if side is not None:
             bound = _one_end(place, side, pairs, counts, estimate, beyond, questions)
+            if method == "elo":
+                bound = _no_nearer(bound, intervals[place], float(estimate.value[place]), side)
             intervals[place] = (bound, None) if side == "above" else (None, bound)
             _widen(spread, place, estimate.value[place], bound)
-    best, worst = _rank_ranges(estimate.value, spread, component)
-    return Ranges(intervals, best, worst)
+    if method == "elo":
+        _open_the_lone(intervals, component, beyond)
+    p = equality_p(battles, method, pairs, cells, counts, component, estimate, spread, questions)
+    aside = np.array([side == "aside" for side in beyond])
+    p[aside, :] = p[:, aside] = 1
+    best, worst = _rank_ranges(estimate.value, p, component)
+    return Ranges(intervals, by_wilson, best, worst)
 
 
 def _questions_of(battles: Battles) -> Integers:
@@ -84,6 +101,8 @@ def _questions_of(battles: Battles) -> Integers:
 
 def _intervals(battles: Battles, estimate: Estimate, questions: Integers) -> list[Interval]:
     """Return the interval of each model as if the data bound all of them."""
+    import numpy as np
+
     reach = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     intervals: list[Interval] = []
     for place in range(len(battles.models)):
@@ -93,7 +112,8 @@ def _intervals(battles: Battles, estimate: Estimate, questions: Integers) -> lis
             intervals.append((value - half, value + half) if half else (None, None))
             continue
         own = Bootstrap(value, estimate.draws[:, place], len(battles), int(questions[place]))
-        intervals.append(own.interval() or (None, None))
+        varies = own.defined.size and np.ptp(own.defined) > _EQUAL
+        intervals.append((own.interval() if varies else None) or (None, None))
     return intervals
 
 
@@ -102,17 +122,26 @@ def _bound_shares(
     spread: Floats,
     shares: Floats,
     questions: Integers,
-) -> None:
-    """Keep intervals of shares inside [0, 1]; of few questions, or one outcome, use Wilson's."""
+) -> NDArray[np.bool_]:
+    """Keep intervals of shares inside [0, 1]; of few questions, or one outcome, use Wilson's.
+
+    Returns:
+        Shape (models,): whether Wilson's was used.
+    """
+    import numpy as np
+
+    by_wilson = np.zeros(len(intervals), dtype=bool)
     for place, (low, high) in enumerate(intervals):
         share = float(shares[place])
         if low is not None and high is not None and questions[place] >= FEW_CLUSTERS:
             intervals[place] = max(0.0, low), min(1.0, high)
             continue
+        by_wilson[place] = True
         start, end = wilson(share, int(questions[place]))
         intervals[place] = start, end
         if low is None:
             _widen(spread, place, share, start if share > 0.5 else end)
+    return by_wilson
 
 
 def _spread(battles: Battles, estimate: Estimate, questions: Integers) -> Floats:
@@ -148,6 +177,31 @@ def _widen(spread: Floats, place: int, value: float, bound: float | None) -> Non
     own = math.inf if bound is None else ((value - bound) / reach) ** 2
     spread[place, :] += own
     spread[:, place] += own
+
+
+def _no_nearer(bound: float | None, drawn: Interval, rating: float, side: Beyond) -> float | None:
+    """Return the closed end of a model's Elo ratings, which must not lie beyond its rating.
+
+    Ratings move little by little from 1000, so that a clean record may be worth more than they say.
+    """
+    if bound is None:
+        return None
+    low, high = drawn
+    if side == "above":
+        return min(bound, rating if low is None else low)
+    return max(bound, rating if high is None else high)
+
+
+def _open_the_lone(
+    intervals: list[Interval], component: Integers, beyond: list[Beyond | None]
+) -> None:
+    """Leave open what a model is rated that has only models beyond the scale beside it."""
+    import numpy as np
+
+    for number in range(int(component.max()) + 1):
+        bounded = [r for r in np.flatnonzero(component == number) if beyond[r] is None]
+        if len(bounded) == 1:
+            intervals[bounded[0]] = None, None
 
 
 def _one_end(
@@ -191,22 +245,16 @@ def _one_end(
     return ELO * float(brentq(excess, middle - far, middle + far))
 
 
-def _rank_ranges(value: Floats, spread: Floats, component: Integers) -> tuple[Integers, Integers]:
+def _rank_ranges(value: Floats, p: Floats, component: Integers) -> tuple[Integers, Integers]:
     """Return the best and the worst rank of every model within its component."""
     import numpy as np
 
     k = len(value)
     best, worst = np.ones(k, dtype=np.int64), np.ones(k, dtype=np.int64)
-    normal = NormalDist()
-    for place in range(k):
-        rivals = [r for r in np.flatnonzero(component == component[place]) if r != place]
-        p = []
-        for rival in rivals:
-            error = math.sqrt(spread[place, rival])
-            gap = abs(value[place] - value[rival])
-            z = gap / error if error > 0 else math.inf if gap > 0 else 0.0
-            p.append(2 * normal.cdf(-z))
-        sure = [r for r, q in zip(rivals, holm(p), strict=True) if q < SIGNIFICANT]
-        best[place] = 1 + sum(value[rival] > value[place] for rival in sure)
-        worst[place] = len(rivals) + 1 - sum(value[rival] < value[place] for rival in sure)
+    for number in range(int(component.max()) + 1):
+        members = np.flatnonzero(component == number)
+        differ = adjusted_pairs(p[np.ix_(members, members)]) < SIGNIFICANT
+        lead = value[members][:, None] - value[members][None, :]
+        best[members] = 1 + (differ & (lead < 0)).sum(axis=1)
+        worst[members] = len(members) - (differ & (lead > 0)).sum(axis=1)
     return best, worst

@@ -7,15 +7,18 @@
 Strengths are relative: 1000 is the mean of all models that can be compared and are
 not beyond the scale, or the baseline.
 
-**Intervals** are the bootstrap over questions (percentile); with style held constant, the
-cluster-robust covariance. **Ranks**: a model's rank range holds all ranks that the data do not rule
-out at 95 %, by tests of its differences from every other model, corrected by Holm for that model
-(the marginal confidence sets of Mogstad, Romano, Shaikh & Wilhelm 2024). Two overlapping intervals
-may well be told apart: what two models have in common falls out of their difference.
+**Intervals** are the bootstrap over questions (percentile), of win rates of few questions Wilson's;
+with style held constant, the cluster-robust covariance. **Ranks**: a model's rank range holds all
+ranks that the data do not rule out at 95 %, by tests of all differences
+(:mod:`~magistrate.metrics.ranking.equality`), corrected for each other
+(:mod:`~magistrate.metrics.ranking.simultaneous`): the simultaneous confidence sets of Mogstad,
+Romano, Shaikh & Wilhelm (2024), which hold for all models of a table together. Two overlapping
+intervals may well be told apart: what two models have in common falls out of their difference.
 
 A model that only won (or only lost) is *beyond the scale*: its strength is what the weak prior
-leaves, one end of its interval is open, and the other is where so clean a record would have a
-chance of 2.5 %, with the opponents at their strengths and one battle a question counted.
+(for Elo, the number of battles) leaves, one end of its interval is open, and the other is where so
+clean a record would have a chance of 2.5 %, with the opponents at their strengths and one battle a
+question counted.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import math
 from typing import TYPE_CHECKING
 
 from magistrate.metrics.draws import SEED
-from magistrate.metrics.intervals import Rate
+from magistrate.metrics.intervals import FEW_CLUSTERS, Rate
 from magistrate.metrics.ranking.battles import Battles
 from magistrate.metrics.ranking.components import Beyond, beyond_the_scale, components
 from magistrate.metrics.ranking.counts import Pairs, cells_of, counts_of
@@ -38,7 +41,7 @@ from magistrate.metrics.ranking.estimates import (
     from_counts,
     with_style,
 )
-from magistrate.metrics.ranking.ranges import ranges
+from magistrate.metrics.ranking.ranges import Ranges, ranges
 from magistrate.records import Record
 
 if TYPE_CHECKING:
@@ -54,6 +57,10 @@ RESAMPLES_OF_MANY = 200
 """Resamples where there are more battles than :data:`MANY_BATTLES`."""
 
 BOOTSTRAP = "bootstrap over questions"
+WILSON = "Wilson's, a model's questions as n"
+WILSON_OF_SOME = (
+    f"Wilson's for models of fewer than {FEW_CLUSTERS} questions or of one outcome alone"
+)
 SANDWICH = "cluster-robust covariance over questions"
 
 
@@ -69,7 +76,8 @@ class RankedModel(Record):
     """The best rank that the data allow at 95 %."""
     worst_rank: int
     strength: Rate
-    """On Elo's scale (a share for ``win-rate``); ``n`` is the number of battles."""
+    """On Elo's scale (a share for ``win-rate``); ``n`` is the number of battles. No value
+    where nothing is left to know it by once style is held constant."""
     win_rate: float
     """(wins + ties / 2) / battles, whatever the method."""
     wins: float
@@ -149,19 +157,22 @@ def rank_models(
     component = components(pairs)
     many = RESAMPLES_OF_MANY if len(battles) > MANY_BATTLES else RESAMPLES
     count = many if resamples is None else resamples
+    nowhere: list[Beyond | None] = [None] * len(battles.models)
+    beyond = nowhere if method == "win-rate" else beyond_the_scale(pairs, counts)
     if method == "elo":
         estimate = by_elo(battles, count, seed)
     elif style_control:
-        estimate = with_style(battles)
+        estimate = with_style(battles, beyond)
+        beyond = _with_loose(beyond, estimate)
     else:
         estimate = from_counts(battles, pairs, cells, counts, method, count, seed)
-    beyond: list[Beyond | None] = [None] * len(battles.models)
-    if method == "bradley-terry":
-        beyond = beyond_the_scale(pairs, counts)
     if method != "win-rate":
-        anchors = anchors_of(battles, component, beyond, baseline)
+        # Elo's ratings are bounded by the number of battles, so that all can share the mean.
+        outside = nowhere if method == "elo" else beyond
+        anchors = anchors_of(battles, component, outside, baseline)
         estimate = anchored(estimate, component, anchors)
-    models = _ranked(battles, method, pairs, counts, component, estimate, beyond)
+    found = ranges(battles, method, pairs, cells, counts, component, estimate, beyond)
+    models = _ranked(battles.models, pairs, counts, component, estimate, beyond, found)
     return ModelRanking(
         method=method,
         models=models,
@@ -173,33 +184,51 @@ def rank_models(
         baseline=baseline,
         battles=len(battles),
         questions=battles.questions,
-        interval=BOOTSTRAP if estimate.covariance is None else SANDWICH,
-        resamples=len(estimate.draws),
+        interval=_interval(estimate, found),
+        resamples=0 if found.by_wilson.all() else len(estimate.draws),
         style=estimate.style,
         pairs=tuple(_pair_records(battles.models, pairs, counts)),
         converged=estimate.converged,
     )
 
 
+def _with_loose(beyond: list[Beyond | None], estimate: Estimate) -> list[Beyond | None]:
+    """Return where models are beyond the scale, those included that style leaves open."""
+    assert estimate.loose is not None
+    return [
+        "aside" if side is None and loose else side
+        for side, loose in zip(beyond, estimate.loose, strict=True)
+    ]
+
+
+def _interval(estimate: Estimate, found: Ranges) -> str:
+    """Return how the intervals were made."""
+    if estimate.covariance is not None:
+        return SANDWICH
+    if found.by_wilson.all():
+        return WILSON
+    return f"{BOOTSTRAP}; {WILSON_OF_SOME}" if found.by_wilson.any() else BOOTSTRAP
+
+
 def _ranked(
-    battles: Battles,
-    method: Method,
+    names: tuple[str, ...],
     pairs: Pairs,
     counts: Floats,
     component: Integers,
     estimate: Estimate,
     beyond: list[Beyond | None],
+    found: Ranges,
 ) -> tuple[RankedModel, ...]:
     import numpy as np
 
-    found = ranges(battles, method, pairs, counts, component, estimate, beyond)
     wins, ties, losses = _records(pairs, counts)
     battled = wins + ties + losses
     models = []
-    for place, name in enumerate(battles.models):
+    for place, name in enumerate(names):
         value = float(estimate.value[place])
         rivals = estimate.value[component == component[place]]
         start, end = found.intervals[place]
+        known = estimate.loose is None or not estimate.loose[place]
         models.append(
             RankedModel(
                 model=name,
@@ -208,7 +237,10 @@ def _ranked(
                 best_rank=int(found.best[place]),
                 worst_rank=int(found.worst[place]),
                 strength=Rate(
-                    value=value, n=int(np.ceil(battled[place] - 1e-9)), low=start, high=end
+                    value=value if known else None,
+                    n=int(np.ceil(battled[place] - 1e-9)),
+                    low=start,
+                    high=end,
                 ),
                 win_rate=float((wins[place] + ties[place] / 2) / battled[place]),
                 wins=_whole(wins[place]),

@@ -66,14 +66,25 @@ class Source:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One judge as it was named."""
+
+    paths: tuple[Path, ...]
+    """Its run folder, or the files in which another tool keeps its judgments."""
+    judge: str | None = None
+    """Whose judgments to take from files of several judges."""
+    format: str | None = None
+    """Name of the files' format; found out where there is none."""
+
+
 def read_sources(
-    groups: Sequence[Sequence[Path]], labels: AnyPath | None, samples: int
+    groups: Sequence[Given], labels: AnyPath | None, samples: int
 ) -> tuple[Source, ...]:
     """Read and measure runs and files.
 
     Args:
-        groups: Of each judge its run folder, or the files in which another tool keeps its
-            judgments.
+        groups: The judges.
         labels: A test set whose labels replace those of the runs.
         samples: How many samples to show of each.
 
@@ -81,13 +92,13 @@ def read_sources(
         InputError: A file cannot be read or holds no judgments.
         RunError: A folder is not a run, or is damaged.
     """
-    read = [_read(paths, labels, samples) for paths in groups]
+    read = [_read(given, labels, samples) for given in groups]
     judges = [one.judged.judge for one in read]
     sources: list[Source] = []
-    for paths, one in zip(groups, read, strict=True):
+    for given, one in zip(groups, read, strict=True):
         name = one.judged.judge
         if judges.count(name) > 1:
-            name = f"{name} ({paths[0].resolve().name})"
+            name = f"{name} ({given.paths[0].resolve().name})"
         sources.append(_measure(one, _unlike(name, sources)))
     return tuple(sources)
 
@@ -136,8 +147,8 @@ class _WatchedRun(Run):
             yield reading
 
 
-def _read(paths: Sequence[Path], labels: AnyPath | None, samples: int) -> _Read:
-    look = _Look()
+def _read(given: Given, labels: AnyPath | None, samples: int) -> _Read:
+    look, paths = _Look(), given.paths
     if len(paths) == 1 and paths[0].is_dir():
         run = open_run(paths[0])
         manifest: RunManifest | None = run.manifest
@@ -146,7 +157,9 @@ def _read(paths: Sequence[Path], labels: AnyPath | None, samples: int) -> _Read:
         judged = judged_run(watched, labels=labels, keep_samples=labels is not None)
     else:
         manifest = None
-        judged = read_judged(*paths, labels=labels, keep_samples=True)
+        judged = read_judged(
+            *paths, labels=labels, judge=given.judge, format=given.format, keep_samples=True
+        )
         for reading in judged.samples:
             look.add(reading)
     chosen = choose(judged.pairs, samples)

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from magistrate.errors import InputError, RunError
+from magistrate.formats.source import near
+from magistrate.report.judged import for_each
 from magistrate.store.folder import RunFolder
 from magistrate.store.run import Run
 
@@ -46,6 +48,8 @@ def write_report(
     csv: AnyPath | None = None,
     labels: AnyPath | None = None,
     samples: int = SAMPLES,
+    judge: str | Sequence[str] | None = None,
+    format: str | Sequence[str] | None = None,  # noqa: A002
 ) -> Written:
     """Write a report on one or more judges: plots, the numbers behind them, and samples to look at.
 
@@ -58,20 +62,27 @@ def write_report(
         csv: Folder for the tables as CSV files, one a table, with all digits.
         labels: A test set whose labels replace those that come with the runs.
         samples: How many samples to show where judge and people differ, of all runs together.
+        judge: Whose judgments to take from files that hold those of several: one name for all
+            runs, or one for each.
+        format: Name of the files' format, instead of finding it out; one for all or one for each.
 
     Raises:
-        InputError: No run is given, a file cannot be read, or it is not said where to write.
+        InputError: No run is given, a file cannot be read, it is not said where to write, or there
+            are not as many judges or formats as runs.
         RunError: A folder is not a run or is damaged, or the disk refuses.
     """
     groups = [_paths_of(run) for run in runs]
     if not groups:
         raise InputError("no run was given; name a run folder or a file of judgments")
     outputs = _outputs(groups, out, csv)
+    judges = for_each(judge, len(groups), "--judge")
+    formats = for_each(format, len(groups), "--format")
     from magistrate.report.html.contents import build
-    from magistrate.report.html.sources import read_sources
+    from magistrate.report.html.sources import Given, read_sources
 
     each = 0 if samples <= 0 else max(1, samples // len(groups))
-    contents = build(read_sources(groups, labels, each), each)
+    given = [Given(*one) for one in zip(groups, judges, formats, strict=True)]
+    contents = build(read_sources(given, labels, each), each)
     written = []
     for path in outputs:
         _write(path, _text(path, contents))
@@ -93,7 +104,7 @@ def _paths_of(run: AnyPath | Run) -> tuple[Path, ...]:
     parts = (whole,) if whole.exists() else tuple(map(Path, str(run).split("+")))
     for part in parts:
         if not part.exists():
-            raise InputError(f"there is no run folder and no file '{part}'")
+            raise InputError(f"there is no run folder and no file '{part}'{near(part)}")
     return parts
 
 

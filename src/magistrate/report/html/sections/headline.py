@@ -89,7 +89,8 @@ def sentences(source: Source) -> list[str]:
             f"{_verdict(source.over_best)}".strip()
         )
     elif not pairs.labelled:
-        said.append("Nobody labelled these pairs, so how often the judge is right is not known.")
+        who = "Nobody labelled" if source.judged.join is None else "No label of the file is of"
+        said.append(f"{who} these pairs, so how often the judge is right is not known.")
     position = pairs.position
     if pairs.reads_alone:
         said.append("Each answer is read alone, so their order cannot matter.")

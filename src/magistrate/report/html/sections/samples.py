@@ -26,7 +26,7 @@ def samples(sources: Sequence[Source], most: int) -> Section:
         "Pairs where judge and people differ: first those where each prefers another answer, then "
         "those where one of them says tie; within each the surest verdicts come first."
         if labelled
-        else "Nobody labelled these pairs, so here stand pairs on which the judge contradicts "
+        else "These pairs have no labels, so here stand pairs on which the judge contradicts "
         "itself when the answers swap places."
     )
     return Section(
