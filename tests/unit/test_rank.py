@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -147,14 +148,13 @@ def test_what_style_leaves_open_is_said(runs: Path, capsys: pytest.CaptureFixtur
 
 
 def test_models_below_the_scale_may_have_beaten_each_other(tmp_path: Path) -> None:
-    answers = {"a": "x" * 30, "b": "x" * 20, "c": "x" * 10}
     made = []
     for place in range(12):
-        # The first two win in turn, and never lose to the third.
-        texts = answers if place % 2 else answers | {"b": "x" * 40}
-        for one, other in (("a", "b"), ("a", "c"), ("b", "c")):
-            pair = tuple(Answer(text=texts[name], model=name) for name in (one, other))
+        turn = place % 2  # a and b win over each other in turn, and so do c and d
+        lengths = {"a": 40, "b": 50 - 20 * turn, "c": 10, "d": 15 - 10 * turn}
+        for one, other in combinations("abcd", 2):
+            pair = tuple(Answer(text="x" * lengths[name], model=name) for name in (one, other))
             made.append(Sample(question=f"q{place}", answers=pair))
     mg.judge(made, "scripted:longer", tmp_path / "run")
     said = " ".join(str(mg.rank(tmp_path / "run")).split())
-    assert "c: never won nor tied against a model outside this list" in said
+    assert "c, d: never won nor tied against a model outside this list" in said
