@@ -182,7 +182,7 @@ def test_text_of_data_is_no_markup_in_the_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"suite": "speed"}, "suite is 'speed'"),
+        ({"suite": "speed"}, "no suite 'speed'"),
         ({"limit": 0}, "limit is 0"),
         ({"limit": True}, "limit is True"),
         ({"classify": "scripted:longer"}, "categories"),

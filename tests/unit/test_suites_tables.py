@@ -98,7 +98,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     text = plain_text(rendered(GRID), width)
     assert max(map(len, text.splitlines())) <= width
     assert "1,234" in text
-    assert "40.4" in text
+    assert "40.4" in text or "40–60" in text
 
 
 def test_markdown_has_every_interval_and_a_cell_per_column() -> None:
