@@ -12,6 +12,7 @@ from magistrate.metrics.classification import AVERAGES, CLASSES
 from magistrate.metrics.intervals import Rate
 from magistrate.report.evaluation_others_table import ranked_parts, singles_parts
 from magistrate.report.evaluation_pairs import FIRST, SECOND
+from magistrate.report.rule_table import rule_parts
 from magistrate.report.table import NOTHING, facts_table, interval, laid_table, percent, rate_text
 from magistrate.report.text import counted, harmless, shortened
 from magistrate.report.wrap import Wrapped
@@ -19,7 +20,6 @@ from magistrate.report.wrap import Wrapped
 if TYPE_CHECKING:
     from magistrate.metrics.annotators import AgainstOne, Annotators
     from magistrate.metrics.classification import Classification
-    from magistrate.metrics.rules.base import RuleResult, Value
     from magistrate.report.evaluation import Evaluation
     from magistrate.report.evaluation_pairs import PairEvaluation, PartOfPairs
     from magistrate.report.labels import LabelJoin
@@ -43,7 +43,7 @@ def evaluation_table(found: Evaluation) -> RenderableType:
     if found.ranked is not None:
         parts += ranked_parts(found.ranked)
     if found.rule is not None:
-        parts += _rule(found.rule)
+        parts += rule_parts(found.rule)
     return Group(*(part for one in parts for part in (one, Text(""))))
 
 
@@ -336,32 +336,3 @@ def _breakdown(name: str, parts: Sequence[PartOfPairs]) -> Group:
     if len(parts) > _MOST_ROWS:
         title += f" (the first {_MOST_ROWS} of {len(parts):,}; --json has all)"
     return titled_table(title, headers, ([row[k] for k in told] for row in rows))
-
-
-def _rule(rule: RuleResult) -> Iterator[RenderableType]:
-    yield Text(f"By the rule of {rule.source}")
-    yield facts_table(_rule_facts(rule))
-    if rule.categories:
-        keys = list(next(iter(rule.categories.values())))
-        rows = [
-            (name, *(_value(values.get(key)) for key in keys))
-            for name, values in list(rule.categories.items())[:_MOST_ROWS]
-        ]
-        yield titled_table(f"{rule.rule}, in parts", ("", *keys), rows)
-
-
-def _rule_facts(rule: RuleResult) -> Iterator[tuple[str, str]]:
-    yield (
-        "not ok",
-        f"{rule.not_ok:,} of {rule.n:,}; the rule counts them as {rule.not_ok_counts_as}",
-    )
-    for key, value in rule.values.items():
-        yield key, _value(value)
-    for note in rule.notes:
-        yield "note", note
-
-
-def _value(value: Value) -> str:
-    if value is None:
-        return NOTHING
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
