@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import magistrate as mg
 from magistrate.cli.main import main
 
 Call = Callable[..., tuple[int, str, str]]
@@ -103,3 +104,13 @@ def test_a_study_without_one_judged_set_says_so(call: Call) -> None:
     code, _, err = call("scripted:longer", "--suite", "fairness", "--data", "examples")
     assert code == 5
     assert "not one set was judged" in err
+
+
+def test_a_run_is_no_place_for_studies(call: Call) -> None:
+    samples = mg.read_samples("examples/single.jsonl")
+    mg.judge(samples, "scripted:longer", "runs/one")
+    where = ("--data", "examples/magistrate.toml", "--out", "runs/one", "--limit", "4")
+    code, _, err = call("scripted:longer", "--suite", "fairness", *where)
+    assert code == 4
+    assert "runs/one is a run" in err
+    assert not Path("runs/one/bench.json").exists()

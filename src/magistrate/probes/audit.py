@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from magistrate.errors import InputError, MagistrateError
+from magistrate.errors import InputError, RunError
 from magistrate.formats.reading import SampleReader
 from magistrate.judging.judge import Judge, Mode
 from magistrate.judging.window import CutsItself
@@ -100,7 +100,9 @@ def probe(
         on_notice: Called with what the user should know at once.
 
     Raises:
-        MagistrateError: There is no such probe, or as :func:`magistrate.judge` says.
+        InputError: There is no such probe.
+        RunError: The folder is a run itself.
+        MagistrateError: As :func:`magistrate.judge` says.
         InputError: The input holds nothing that a probe could use, or no own model.
     """
     asked = Asked(
@@ -215,7 +217,7 @@ def _remembering(judge: Judge) -> Iterator[Judge]:
 def _folder(out: str | Path | None, judge_name: str) -> Path:
     folder = default_folder(f"probe-{judge_name}") if out is None else Path(out)
     if RunFolder(folder).manifest.exists():
-        raise MagistrateError(
+        raise RunError(
             f"{folder} is a run; an audit has runs below its own folder: give another one"
         )
     return folder

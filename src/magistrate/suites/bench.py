@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from magistrate.errors import InputError, nearest_of
+from magistrate.errors import InputError, RunError, nearest_of
 from magistrate.judging.judge import Mode
 from magistrate.store.disk import writing
+from magistrate.store.folder import RunFolder
 from magistrate.suites.asking import OpenedJudge
 from magistrate.suites.aspects import aspects
 from magistrate.suites.card import read_card
@@ -86,6 +87,7 @@ def bench(
 
     Raises:
         InputError: The manifest is wrong, or there is no data.
+        RunError: ``out`` is a run itself.
         JudgeNotFoundError: The judge's name means nothing here.
         EngineError: The engine cannot go on; what was judged is kept.
         FamilyError: The judge's family cannot be used, or the categories cannot be assigned.
@@ -103,6 +105,8 @@ def bench(
     if sets:
         manifest = manifest.only(sets)
     folder = Path(out) if out is not None else Path("runs") / f"bench-{_plain(judge)}"
+    if RunFolder(folder).manifest.exists():
+        raise RunError(f"{folder} is a run; studies have runs below their folder: give another one")
     card = read_card(judge)
     with OpenedJudge(judge, mode=mode, options=engine_options) as opened:
         naming = _naming(classify, categories, opened)
