@@ -260,3 +260,15 @@ def test_shares_and_kappa_of_few_questions_stay_within_their_bounds(runs: Path) 
     assert verdicts.same.high is not None
     assert verdicts.same.high <= 1
     assert verdicts.kappa.high is None or verdicts.kappa.high <= 1
+
+
+def test_judges_of_whom_one_failed_throughout_end_with_a_code(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mg.judge(samples(120), "scripted:fail", runs / "fail")
+    assert main(["compare", str(runs / "longer"), str(runs / "fail")]) == 5
+    assert "not one pair has an ok decision" in capsys.readouterr().err
+    assert main(["evaluate", str(runs / "fail")]) == 5
+    told = capsys.readouterr()
+    assert "no pair has an ok reading in both orders" in told.out
+    assert "0.0 %" not in told.out.split("labelled first", 1)[1].split("annotators", 1)[0]

@@ -394,3 +394,14 @@ def test_mistakes_are_told_in_words(call: Any, arguments: tuple[str, ...], messa
     assert out == ""
     assert message in err
     assert "Traceback" not in err
+
+
+def test_a_good_label_that_no_sample_has_is_a_mistake(tmp_path: Path) -> None:
+    single = [
+        Sample(question=f"q{n}", answers=(Answer(text="a" * n),), gold=(Gold(label=label),))
+        for n, label in enumerate(("safe", "unsafe") * 5, 1)
+    ]
+    run = mg.judge(single, "scripted:longer#single", tmp_path / "run")
+    assert mg.evaluate(run, good_label="safe").singles is not None
+    with pytest.raises(InputError, match="no label 'zzz'.*'safe', 'unsafe'"):
+        mg.evaluate(run, good_label="zzz")

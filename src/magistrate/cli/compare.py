@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from magistrate.cli.exits import NOTHING_JUDGED
 from magistrate.cli.help import example
 from magistrate.cli.options import FormatsOption, JsonOption, JudgesOption, QuietOption
 from magistrate.cli.terminal import Terminal
@@ -64,3 +65,6 @@ def compare(
                 f"{pair.common:,} pairs that both were given are compared"
             )
     terminal.json(comparison_json(comparison))
+    if not any(pair.result.n for pair in comparison.pairs):
+        terminal.note("not one pair has an ok decision of two judges")
+        raise typer.Exit(NOTHING_JUDGED)

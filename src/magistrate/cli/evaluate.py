@@ -118,7 +118,8 @@ def evaluate(
     terminal.bad_rows(found.bad, found.bad_rows, None)
     terminal.table(evaluation_table(found))
     terminal.json(found.model_dump(mode="json"))
-    if not found.pairs and not found.singles and not found.ranked:
+    if not found.has_ok:
+        terminal.note("not one sample has a decision that is ok")
         raise typer.Exit(NOTHING_JUDGED)
 
 

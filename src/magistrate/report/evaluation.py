@@ -55,6 +55,13 @@ class Evaluation(Record):
     bad_rows: int
     notices: tuple[Notice, ...]
 
+    @property
+    def has_ok(self) -> bool:
+        """Whether at least one sample has an ``ok`` decision."""
+        parts = (self.pairs, self.singles, self.ranked)
+        rates = [part.not_ok for part in parts if part is not None]
+        return any(rate.value is not None and rate.value < 1 for rate in rates)
+
     def __str__(self) -> str:
         """Return the result as plain tables, 100 columns wide at most."""
         from magistrate.report.evaluation_table import evaluation_table
@@ -94,7 +101,7 @@ def evaluate(
 
     Raises:
         InputError: A file cannot be read or holds no judgments; the rule is unknown or lacks what
-            it needs; the second judge has no sample in common.
+            it needs; no sample has the good label; the second judge has no sample in common.
         RunError: A folder is not a run, or is damaged.
     """
     from magistrate.report.second_judge import tables_against

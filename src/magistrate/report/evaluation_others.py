@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from magistrate.errors import InputError
 from magistrate.metrics.breakdown import By, Part, by_length, by_name
 from magistrate.metrics.columns import PENDING
 from magistrate.metrics.correlation import Correlations, correlate
@@ -185,7 +186,10 @@ def _binary(columns: SingleColumns, good_label: str | None) -> BinaryResult | No
     import numpy as np
 
     names = sorted(name for name in columns.label.names if name)
-    if len(names) != 2 or (good_label is not None and good_label not in names):
+    if good_label is not None and good_label not in names:
+        found = ", ".join(f"'{name}'" for name in names[:10]) or "none"
+        raise InputError(f"no label '{good_label}' among those of the samples; found: {found}")
+    if len(names) != 2:
         return None
     good = good_label or next((name for name in names if name.lower() not in BAD_LABELS), names[0])
     labelled = ~columns.label.where("")

@@ -145,13 +145,13 @@ def _position_facts(pairs: PairEvaluation) -> Iterator[tuple[str, str]]:
     if pairs.reads_alone:
         yield "consistency", "by construction: each answer is read alone, order cannot matter"
     elif position is None:
-        yield "consistency", "not measured: one order was read"
+        yield "consistency", "not measured: no pair has an ok reading in both orders"
     else:
         yield (
             "consistency",
             (
                 f"{rate_text(position.consistent)} same outcome in both orders "
-                f"(n = {position.pairs:,}; {position.not_ok:,} with a reading that is not ok)"
+                f"(n = {position.pairs:,}; {position.not_ok:,} with one ok reading alone)"
             ),
         )
         yield (
