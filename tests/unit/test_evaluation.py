@@ -403,5 +403,5 @@ def test_a_good_label_that_no_sample_has_is_a_mistake(tmp_path: Path) -> None:
     ]
     run = mg.judge(single, "scripted:longer#single", tmp_path / "run")
     assert mg.evaluate(run, good_label="safe").singles is not None
-    with pytest.raises(InputError, match="no label 'zzz'.*'safe', 'unsafe'"):
+    with pytest.raises(InputError, match=r"no label 'zzz'.*'safe', 'unsafe'"):
         mg.evaluate(run, good_label="zzz")
