@@ -41,6 +41,8 @@ _MOST_STEPS = 100
 _ENOUGH = 1e-9
 _LONGEST_STEP = 3.0
 _MOST_CHORDS = 25
+_ENOUGH_FOR_TESTS = 1e-2
+"""A step of Newton's after which what is left is its square."""
 _ENOUGH_FOR_DRAWS = 1e-5
 """A thousandth of an Elo point, which no interval shows."""
 
@@ -145,15 +147,16 @@ def fit_equal(
     problem = _Problem(pairs, counts[None], ties)
     height = problem.height(values)
     for _ in range(_MOST_STEPS):
-        right = np.stack([problem.slope(values), contrast], axis=-1)
-        free, turn = np.moveaxis(np.linalg.solve(problem.information(values), right), -1, 0)
+        slope, information = problem.slope_and_information(values)
+        right = np.stack([slope, contrast], axis=-1)
+        free, turn = np.moveaxis(np.linalg.solve(information, right), -1, 0)
         pull = (contrast * free).sum(axis=1) / (contrast * turn).sum(axis=1)
         step = free - pull[:, None] * turn
         longest = np.abs(step).max(axis=1, keepdims=True)
-        if longest.max(initial=0.0) < _ENOUGH_FOR_DRAWS:
-            break
         step *= np.minimum(1, _LONGEST_STEP / np.maximum(longest, 1e-300))
         values, height = _climb(problem, values, height, step)
+        if longest.max(initial=0.0) < _ENOUGH_FOR_TESTS:
+            break
     return values, np.asarray(turn, dtype=np.float64)
 
 
@@ -268,10 +271,14 @@ class _Problem:
         """Return where Newton's method would go from here, shape (tables, models + 1)."""
         import numpy as np
 
-        chance = chances(*self._gap_and_tie(values))
-        slope = self._slope(values, *chance)
-        step = np.linalg.solve(self._information(*chance), slope[..., None])[..., 0]
+        slope, information = self.slope_and_information(values)
+        step = np.linalg.solve(information, slope[..., None])[..., 0]
         return np.asarray(step, dtype=np.float64)
+
+    def slope_and_information(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return both at the price of little more than one."""
+        chance = chances(*self._gap_and_tie(values))
+        return self._slope(values, *chance), self._information(*chance)
 
     def information(self, values: Floats) -> Floats:
         """Return the negative second derivative, shape (tables, models + 1, models + 1)."""
