@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,7 +21,7 @@ from magistrate.suites.pairs import AGREEMENT_RULE, PairResult, measure_pairs, p
 from magistrate.suites.running import Bench, read_pairs
 
 
-class Study(Record):
+class Study(Record, ABC):
     """The result of one study."""
 
     name: ClassVar[str]
@@ -33,9 +34,9 @@ class Study(Record):
     cannot: tuple[str, ...] = ()
     """What the study could not do with this judge or this data, and why."""
 
+    @abstractmethod
     def grids(self) -> tuple[Grid, ...]:
         """Return the tables."""
-        raise NotImplementedError
 
     def reading(self) -> tuple[str, ...]:
         """Return how the numbers are to be read."""
