@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import cast
 
 from magistrate.engines.base import Engine
-from magistrate.errors import FamilyError, MagistrateError
+from magistrate.errors import FamilyError
 from magistrate.ids import content_id
 from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.judging.resolve import find_judge_folder, load_judge
@@ -222,15 +222,3 @@ def _questions(found: JudgedPairs) -> list[Sample]:
             Sample(question=sample.question, answers=(Answer(text=""),)),
         )
     return list(questions.values())
-
-
-def read_names(text: str) -> tuple[str, ...]:
-    """Return the names of a comma-separated list.
-
-    Raises:
-        MagistrateError: There is none.
-    """
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not names:
-        raise MagistrateError(f"'{text}' names no categories; write them as math,code,other")
-    return names
