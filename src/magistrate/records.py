@@ -147,6 +147,8 @@ class Gold(Record):
     label: str | None = None
     """A named class of the whole sample, such as 'yes' for 'the answer hallucinates'."""
     reasons: str | None = None
+    with_reference: bool | None = None
+    """Whether the annotator saw the sample's reference; None where that is not known."""
 
 
 class Sample(Record):
