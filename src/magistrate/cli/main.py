@@ -24,6 +24,7 @@ from magistrate.cli import (
     cache,
     compare,
     convert,
+    data,
     evaluate,
     families,
     inspect,
@@ -73,6 +74,7 @@ app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")
 app.add_typer(families.app, name="families")
+app.add_typer(data.app, name="data")
 app.add_typer(cache.app, name="cache")
 use_plain_help(app)
 

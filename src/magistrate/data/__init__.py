@@ -1,0 +1,1 @@
+"""Build judge data: questions, answers, pairs, references, labels, checks, splits and cards."""
