@@ -15,6 +15,8 @@ random    drawn from 1 to 10 by a hash of the prompt, so the same prompt scores 
 swayed    8 for the winner, 5 for the others; the winner is drawn by a hash of the prompt,
           with odds that its tastes give (``swayed,position=0.8,length=1``: planted
           biases of known size, see :mod:`magistrate.engines.tastes`)
+echo      none: repeats the last text that came from data, as a model that answers badly
+words     none: words of that text in a sequence drawn by a hash, as one that babbles
 nonsense  none: a sentence without a verdict
 refuse    none: the engine declines
 fail      none: the call fails
@@ -47,7 +49,8 @@ from magistrate.messages import Completion, Request
 from magistrate.records import Usage
 
 RULES = (
-    "longer", "shorter", "first", "last", "tie", "random", "swayed", "nonsense", "refuse", "fail",
+    "longer", "shorter", "first", "last", "tie", "random", "swayed", "echo", "words", "nonsense",
+    "refuse", "fail",
 )  # fmt: skip
 _SHARES = ("nonsense", "refuse", "fail")
 _HIGH, _MIDDLE, _LOW = 8, 7, 5
@@ -111,6 +114,7 @@ class ScriptedEngine:
         text = "".join(message.text for message in request.messages)
         draw = int(content_id([text, request.sampling.seed])[:8], 16) / 16**8
         ending = self._ending(draw)
+        is_cut = False
         if ending == "fail":
             return Completion(
                 key=request.key, finish_reason="error", error="the scripted engine was told to fail"
@@ -119,6 +123,8 @@ class ScriptedEngine:
             reply = "Both answers have something to say about the matter."
         elif ending == "refuse":
             reply = "I cannot evaluate these answers."
+        elif self.rule in ("echo", "words"):
+            reply, is_cut = self._writing(request, draw)
         else:
             reply = self._verdict(request, draw)
         usage = Usage(
@@ -126,7 +132,26 @@ class ScriptedEngine:
             completion_tokens=self.count_tokens(reply),
             requests=1,
         )
-        return Completion(key=request.key, text=reply, usage=usage, seconds=self.delay)
+        return Completion(
+            key=request.key,
+            text=reply,
+            finish_reason="length" if is_cut else "stop",
+            usage=usage,
+            seconds=self.delay,
+        )
+
+    def _writing(self, request: Request, draw: float) -> tuple[str, bool]:
+        """Return what a model without sense writes, and whether it ran out of room."""
+        last = [part.text for part in request.messages[-1].parts if part.slot is not None]
+        said = last[-1] if last else request.messages[-1].text
+        if self.rule == "words" and (pool := said.split()):
+            digits = content_id(["words", draw, self.rule])
+            count = 3 + int(digits[:2], 16) % 20
+            places = (int(content_id([digits, place])[:8], 16) for place in range(count))
+            said = " ".join(pool[place % len(pool)] for place in places)
+        words = said.split()
+        room = request.sampling.max_tokens
+        return (said, False) if len(words) <= room else (" ".join(words[:room]), True)
 
     def _ending(self, draw: float) -> str:
         if self.rule in _SHARES:

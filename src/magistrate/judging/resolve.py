@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from magistrate.engines.naming import parse_model_name
 from magistrate.engines.table import ENGINES, open_engine
 from magistrate.errors import FamilyError, JudgeNotFoundError
+from magistrate.judging.calibrated import with_calibration
 from magistrate.judging.folder import JUDGE_FILE, load_judge_folder, read_judge_file
 from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.prompts.catalog import load_family
@@ -19,9 +21,6 @@ DEFAULT_FAMILY = "pair"
 """How an engine that writes is asked unless ``#FAMILY`` says otherwise."""
 
 _BUNDLED = Path(__file__).parent.parent / "bundled"
-_NAME = re.compile(
-    r"(?P<engine>[a-z][a-z0-9_-]*):(?P<model>.+?)(?:@(?P<url>https?://[^#]+))?(?:#(?P<family>[^#]+))?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +85,13 @@ def load_judge(
                 f"judge '{name}' has a scoring head: it writes no replies, so it cannot be shown "
                 f"solved ones; leave out the demonstrations, or take a judge that writes"
             )
-        return load_judge_folder(name, folder, options)
-    match = _NAME.fullmatch(name)
-    if match is None or match["engine"] not in ENGINES:
+        return with_calibration(load_judge_folder(name, folder, options), folder, JUDGE_FILE)
+    parts = parse_model_name(name)
+    if parts is None:
         raise _not_found(name)
-    engine_name, model, url = match["engine"], match["model"], match["url"]
-    family = load_family(
-        match["family"] or DEFAULT_FAMILY, mode=mode, demonstrations=demonstrations
-    )
-    return make_judge(name, family, open_engine(engine_name, model, url, options), url=url)
+    family = load_family(parts.family or DEFAULT_FAMILY, mode=mode, demonstrations=demonstrations)
+    engine = open_engine(parts.engine, parts.model, parts.url, options)
+    return with_calibration(make_judge(name, family, engine, url=parts.url))
 
 
 def _not_found(name: str) -> JudgeNotFoundError:
