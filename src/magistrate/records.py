@@ -302,6 +302,14 @@ class Judgment(Record):
     mass: float | None = Field(default=None, ge=0, le=1)
     """Where probabilities were read: how probable it was that the reply is a verdict at all; of
     several replies, the share that is one."""
+    entropy: float | None = Field(default=None, ge=0)
+    """Entropy in nats of the distribution over all verdicts of a reply (of two scores: over pairs
+    of scores), given that it is one. None where the judge has no such distribution; a scoring head
+    has none but over outcomes (``probabilities``)."""
+    verdict_logprob: float | None = Field(default=None, le=0)
+    """Mean log-probability (natural logarithm) of what the verdict was written with: of written
+    tokens each under the distribution that it was drawn from; where nothing is written, of the
+    likeliest verdict that says the preference, divided by its number of places."""
     reasons: str | None = None
     raw: str | None = None
     """What the model wrote, unchanged."""
@@ -343,7 +351,11 @@ class Decision(Record):
     ranking: tuple[int, ...] | None = None
     probabilities: Probabilities | None = None
     confidence: float | None = None
-    """Probability of ``preference``; None where the judge gives none."""
+    """Probability of ``preference``, or where the judge is calibrated how probable it is that this
+    is right; None where the judge gives none."""
+    calibrated: bool = False
+    """Whether ``confidence`` is calibrated (the run's ``run.json`` says how); ``probabilities``
+    always are the judge's own."""
     consistent: bool | None = None
     """Whether all orders gave the same outcome; None when fewer than two were read."""
     truncated: bool = False

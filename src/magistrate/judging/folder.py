@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from magistrate.engines.table import open_engine
 from magistrate.errors import JudgeNotFoundError, what_is_needed
+from magistrate.judging.calibration import Calibration
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.records import Record
 
@@ -40,6 +41,8 @@ class JudgeFile(Record):
     """How outputs become probabilities; read by the family."""
     made: dict[str, Any] = Field(default_factory=dict)
     """How the judge came to be; for people."""
+    calibration: Calibration | None = None
+    """Written by ``magistrate calibrate``; read by :mod:`magistrate.judging.calibrated`."""
 
 
 def read_judge_file(folder: Path) -> JudgeFile:

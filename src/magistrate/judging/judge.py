@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
 from magistrate.engines.base import Engine, EngineInfo, PlaysJudges
+from magistrate.judging.calibration import Calibration
 from magistrate.judging.window import CUT_VERSION
 from magistrate.messages import Choices, Sampling
 from magistrate.prompts.base import Family
@@ -27,6 +28,8 @@ class Judge:
     spec: JudgeSpec
     family: Family
     engine: Engine
+    calibration: Calibration | None = None
+    """What its confidence is worth; no part of what the judge is, so not in its spec."""
 
     @property
     def mode(self) -> str | None:

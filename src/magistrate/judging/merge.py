@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 
+from magistrate.judging.calibration import Calibration
 from magistrate.judging.plan import Plan
 from magistrate.records import Decision, Judgment, Preference, Probabilities, Sample
 
@@ -18,6 +19,7 @@ def decide(
     plan: Plan,
     samples: Iterable[Sample],
     judgment_of: Callable[[str], Judgment | None],
+    calibration: Calibration | None = None,
 ) -> Iterator[Decision]:
     """Yield a decision for every sample that has all its judgments; the others are still pending.
 
@@ -25,21 +27,29 @@ def decide(
         plan: What was to be read of each sample.
         samples: The samples in the sequence of the run; the row counts from 0.
         judgment_of: Returns the judgment of a key, or None.
+        calibration: The judge's, where it has one.
     """
     for row, sample in enumerate(samples):
         keys = plan.keys_of(sample)
         known = [judgment for key in keys if (judgment := judgment_of(key)) is not None]
         if len(known) == len(keys):
-            yield merge_judgments(row, sample, known)
+            yield merge_judgments(row, sample, known, calibration)
 
 
-def merge_judgments(row: int, sample: Sample, judgments: Sequence[Judgment]) -> Decision:
+def merge_judgments(
+    row: int,
+    sample: Sample,
+    judgments: Sequence[Judgment],
+    calibration: Calibration | None = None,
+) -> Decision:
     """Merge the judgments of one sample by the rule ``mean-probability``.
 
     Args:
         row: Place of the sample in its run, from 0.
         sample: The sample.
         judgments: At least one; all orders and repeats of one judge.
+        calibration: Makes of the probability of the decision how probable it is that this is
+            right. The probabilities stay the judge's own.
 
     Raises:
         ValueError: There are no judgments.
@@ -63,6 +73,10 @@ def merge_judgments(row: int, sample: Sample, judgments: Sequence[Judgment]) -> 
     preference: Preference | None = None
     if len(sample.answers) == 2:
         preference = probabilities.preference if probabilities else _preference_by_votes(judgments)
+    confidence = probabilities.confidence if probabilities else None
+    is_calibrated = confidence is not None and calibration is not None
+    if confidence is not None and calibration is not None:
+        confidence = calibration.apply(confidence)
     return Decision(
         row=row,
         sample_id=sample.id,
@@ -71,7 +85,8 @@ def merge_judgments(row: int, sample: Sample, judgments: Sequence[Judgment]) -> 
         scores=scores,
         ranking=_mean_ranking(judgments, scores),
         probabilities=probabilities,
-        confidence=probabilities.confidence if probabilities else None,
+        confidence=confidence,
+        calibrated=is_calibrated,
         consistent=_consistent(judgments),
         truncated=truncated,
         rule=MEAN_PROBABILITY,

@@ -69,6 +69,7 @@ def _begin(folder: RunFolder, intake: Intake, judge: Judge, settings: RunSetting
         judge=judge.spec,
         judge_id=judge.spec.id,
         reads_alone=judge.family.reads_alone,
+        calibration=judge.calibration,
         settings=settings,
         inputs=intake.inputs,
         reading=intake.reading,
@@ -125,6 +126,8 @@ def _resume(folder: RunFolder, intake: Intake, judge: Judge, settings: RunSettin
     return known.model_copy(
         update={
             "tool_version": __version__,
+            # Decisions are derived: a judge calibrated since then is taken at its new word.
+            "calibration": judge.calibration,
             "settings": settings,
             "inputs": intake.inputs,
             "reading": intake.reading,

@@ -98,9 +98,11 @@ def read_decisions(path: Path) -> Iterator[Decision]:
 def _stamp(run: Run) -> str:
     """Identify what decisions depend on."""
     judgments = run.folder.judgments
+    calibration = run.manifest.calibration
     return content_id(
         {
-            "format": 2,
+            "format": 3,
+            "calibration": calibration.model_dump(mode="json") if calibration else None,
             "samples": run.manifest.samples_sha256,
             "judge": run.manifest.judge_id,
             "orders": run.manifest.settings.orders,
@@ -124,6 +126,7 @@ def _schema() -> dict[str, Any]:
         "p_tie": pl.Float64,
         "p_second": pl.Float64,
         "confidence": pl.Float64,
+        "calibrated": pl.Boolean,
         "consistent": pl.Boolean,
         "truncated": pl.Boolean,
         "rule": pl.String,

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from magistrate.errors import RunDamagedError, RunError, what_is_needed
 from magistrate.ids import file_sha256
+from magistrate.judging.calibration import Calibration
 from magistrate.judging.judge import Mode
 from magistrate.judging.orders import Orders
 from magistrate.judging.window import OnOverflow
@@ -86,6 +87,9 @@ class RunManifest(Record):
     """:attr:`JudgeSpec.id` of ``judge``; part of every judgment's key."""
     reads_alone: bool
     """Whether the judge reads each answer alone, so that order means nothing to it."""
+    calibration: Calibration | None = None
+    """What makes the decisions' confidence of the judge's own probabilities; None where the judge
+    has none, and confidence is its own probability."""
     settings: RunSettings
     inputs: tuple[InputFile, ...] = ()
     reading: dict[str, Any] = Field(default_factory=dict)

@@ -70,7 +70,7 @@ class Run:
         """
         path = self.folder.judgments
         with closing(JudgmentReader(path, read_index(path))) as reader:
-            yield from decide(self.plan, self.samples(), reader.get)
+            yield from decide(self.plan, self.samples(), reader.get, self.manifest.calibration)
 
     def readings(
         self, rows: Container[int] | None = None
@@ -92,8 +92,10 @@ class Run:
                     continue
                 keys = plan.keys_of(sample)
                 known = tuple(found for key in keys if (found := reader.get(key)) is not None)
-                complete = len(known) == len(keys)
-                yield sample, known, merge_judgments(row, sample, known) if complete else None
+                decision = None
+                if len(known) == len(keys):
+                    decision = merge_judgments(row, sample, known, self.manifest.calibration)
+                yield sample, known, decision
 
     def bad_rows(self) -> Iterator[BadRow]:
         """Yield the rows of the input that could not be used."""
