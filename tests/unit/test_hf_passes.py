@@ -89,6 +89,20 @@ def test_packed_passes_equal_whole_prompts(make: str) -> None:
         assert torch.allclose(packed[index], expected, atol=2e-4), make
 
 
+@pytest.mark.parametrize("make", ["llama", "qwen3", "mistral"])
+def test_packed_passes_in_bf16_are_as_near_as_the_precision_allows(make: str) -> None:
+    model = tiny_model(make, **MAKES[make])
+    prompts = some_prompts()
+    exact = [brute_force(model, prompt).log_softmax(-1) for prompt in prompts]
+    model = model.to(torch.bfloat16)
+    whole = [brute_force(model, prompt).float().log_softmax(-1) for prompt in prompts]
+    packed = logits_of(PackedPasses(model, budget=90), prompts)
+    for index, expected in enumerate(exact):
+        rounding = (whole[index] - expected).abs().max()
+        ours = (packed[index].float().log_softmax(-1) - expected).abs().max()
+        assert ours <= 2 * rounding + 1e-2, (make, index)
+
+
 @pytest.mark.parametrize("make", ["llama", "bloom", "opt"])
 def test_plain_passes_equal_whole_prompts(make: str) -> None:
     changes: dict[str, Any] = {"n_head": 4} if make == "bloom" else {}
