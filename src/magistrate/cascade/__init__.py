@@ -1,0 +1,1 @@
+"""Cheap judges first, strong ones for the doubtful rest: calibration, policy, replay."""
