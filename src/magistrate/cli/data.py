@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from magistrate.cli import data_ask
+
 app = typer.Typer(
     help="Build judge data: questions, answers, pairs, references, labels; check and split it.",
     rich_markup_mode=None,
     invoke_without_command=True,
 )
+app.command("answers", epilog=data_ask.ANSWERS_EXAMPLES)(data_ask.answers)
 
 
 @app.callback()

@@ -22,9 +22,24 @@ SECONDS_BETWEEN_LINES = 60.0
 class ProgressView:
     """Shows how far a run is: give it to ``judge(on_progress=...)``, entered around the call."""
 
-    def __init__(self, terminal: Terminal, label: str) -> None:
-        """Name what is under way; nothing is shown when the terminal is quiet."""
-        self._label = label
+    def __init__(
+        self,
+        terminal: Terminal,
+        label: str,
+        noun: str = "reading",
+        *,
+        tells_resumed: bool = True,
+    ) -> None:
+        """Name what is under way; nothing is shown when the terminal is quiet.
+
+        Args:
+            terminal: Where it is shown.
+            label: What is under way.
+            noun: What is counted, one of it.
+            tells_resumed: Whether to say at the beginning how much was there already; work whose
+                steps depend on each other knows it only at the end.
+        """
+        self._label, self._noun, self._tells_resumed = label, noun, tells_resumed
         self._terminal = terminal
         self._bar: RichProgress | None = None
         self._next_line_at = time.monotonic() + SECONDS_TO_FIRST_LINE
@@ -53,9 +68,9 @@ class ProgressView:
 
     def __call__(self, progress: Progress) -> None:
         """Show one progress report."""
-        if self.last is None and progress.resumed:
+        if self._tells_resumed and self.last is None and progress.resumed:
             self._say(
-                f"{counted(progress.resumed, 'reading')} of {progress.total:,} already judged; "
+                f"{counted(progress.resumed, self._noun)} of {progress.total:,} already judged; "
                 + ("nothing left to do" if progress.resumed == progress.total else "going on")
             )
         self.last = progress
@@ -66,7 +81,7 @@ class ProgressView:
             )
         elif time.monotonic() >= self._next_line_at and progress.done < progress.total:
             self._next_line_at = time.monotonic() + SECONDS_BETWEEN_LINES
-            share = f"{progress.done:,} of {counted(progress.total, 'reading')}"
+            share = f"{progress.done:,} of {counted(progress.total, self._noun)}"
             line = ", ".join(filter(None, (share, _facts(progress))))
             self._terminal.note(f"{self._label}: {line}")
 

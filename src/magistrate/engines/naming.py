@@ -40,6 +40,16 @@ def parse_model_name(name: str) -> ModelName | None:
     return ModelName(match["engine"], match["model"], match["url"], match["family"])
 
 
+def split_label(name: str) -> tuple[str | None, str]:
+    """Return what a model is to be called, if it is said, and its name.
+
+    >>> split_label("alder=hf:org/model"), split_label("scripted:random,fail=0.1")
+    (('alder', 'hf:org/model'), (None, 'scripted:random,fail=0.1'))
+    """
+    match = _LABEL.match(name)
+    return (match["label"], name[match.end() :]) if match else (None, name)
+
+
 @dataclass(frozen=True, slots=True)
 class NamedEngine:
     """An open engine, what its model is called in data, and where it listens."""
@@ -61,8 +71,8 @@ def open_named_engine(name: str, options: Mapping[str, str] | None = None) -> Na
         JudgeNotFoundError: The name is no such name, or has a family.
         EngineError: The model cannot be loaded, or the engine has no such option.
     """
-    match = _LABEL.match(name)
-    parts = parse_model_name(name[match.end() :] if match else name)
+    label, plain = split_label(name)
+    parts = parse_model_name(plain)
     if parts is None:
         raise JudgeNotFoundError(
             f"'{name}' names no model to ask; needed: ENGINE:MODEL[@URL], or LABEL=ENGINE:MODEL "
@@ -77,4 +87,4 @@ def open_named_engine(name: str, options: Mapping[str, str] | None = None) -> Na
     if engine.info.scores:
         engine.close()
         raise JudgeNotFoundError(f"'{name}' has a scoring head: it writes no text")
-    return NamedEngine(engine, match["label"] if match else engine.info.model, parts.url)
+    return NamedEngine(engine, label or engine.info.model, parts.url)

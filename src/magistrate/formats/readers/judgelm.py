@@ -15,7 +15,10 @@ from pydantic import ValidationError
 from magistrate.errors import what_is_needed
 from magistrate.formats.base import KEY_FIELD, VALUE_FIELD, Item, RowError
 from magistrate.formats.readers.dialogue import (
+    as_answer,
+    as_question,
     known_question,
+    messages,
     question_field,
     user_turns,
     without_questions,
@@ -31,7 +34,7 @@ from magistrate.formats.readers.values import (
     stem,
     usable,
 )
-from magistrate.records import Answer, Gold, Sample
+from magistrate.records import Answer, Gold, Sample, Turn
 
 _TEACHER = "gpt-4"
 _REVERSED = re.compile(r"revers", re.IGNORECASE)
@@ -167,13 +170,23 @@ def _ground_truth(f: Fields) -> Item:
 
 
 def _answers(f: Fields) -> Item:
+    """Read an answer; our own files of answers also hold whole dialogues, and what became of it."""
+    model = f.optional_text("model")
+    answer = Answer(text=f.text("text"), model=model)
+    if f.has("turns"):
+        answer = as_answer(messages(f, f.get("turns"), "'turns'"), model, "'turns'")
+    question: str | tuple[Turn, ...] = f.text("question_body")
+    if f.has("question_turns"):
+        question = as_question(messages(f, f.get("question_turns"), "'question_turns'"))
     return f.item(
         Sample(
-            question=f.text("question_body"),
-            answers=(Answer(text=f.text("text"), model=f.optional_text("model")),),
+            question=question,
+            answers=(answer,),
+            reference=_reference(f),
             category=f.optional_text("category"),
+            language=f.optional_text("language"),
             source_id=f.id("question_id"),
-            meta=f.meta("decoding_method"),
+            meta=f.meta("decoding_method", "status"),
         )
     )
 
