@@ -42,7 +42,12 @@ from magistrate.prompts.slots import (
 )
 from magistrate.prompts.template import MessageTemplate, Template
 from magistrate.prompts.untrusted import UNTRUSTED_VERSION, DataRules
-from magistrate.prompts.writing import gold_value, value_of_scores, write_verdict
+from magistrate.prompts.writing import (
+    ReplyPiece,
+    gold_value,
+    value_of_scores,
+    verdict_pieces,
+)
 from magistrate.records import Answer, Sample
 
 Mode: TypeAlias = Literal["reason", "score"]
@@ -245,29 +250,50 @@ class TextFamily:
 
     def _gold_reply(self, sample: Sample, value: Value, number: int) -> tuple[Part, ...]:
         """Return what the judge should have replied: the verdict, and reasons if gold has any."""
-        verdict = self.file.verdict
-        given = next((gold.reasons for gold in sample.gold if gold.reasons), None)
-        reasons = self._rules.text(given).strip() if given and self.mode == "reason" else ""
-        written = self._written(value, reasons)
-        if not reasons or verdict.kind == "json":
-            return (Part(written),)
-        data = Part(reasons, f"demo_{number}_reasons")
-        if verdict.place == "first":
-            return (Part(f"{written}\n"), data)
-        return (data, Part(f"\n{written}"))
+        given = next((gold.reasons for gold in sample.gold if gold.reasons), "")
+        pieces = self._whole_reply(value, self.cleaned(given))
+        if self.file.verdict.kind == "json":
+            return (Part("".join(piece.text for piece in pieces)),)
+        slot = f"demo_{number}_reasons"
+        return tuple(Part(p.text, slot if p.part == "reasons" else None) for p in pieces)
 
-    def _written(self, value: Value, reasons: str) -> str:
-        """Return the verdict as a reply says it, with its fixed start."""
-        mode = self.file.score_mode
-        written = write_verdict(
-            self.file.verdict,
-            value,
-            lead=self.start or (mode.prefill if mode and mode.prefill else ""),
-            reasons=reasons,
-        )
+    def cleaned(self, reasons: str) -> str:
+        """Return reasons as replies of the family may hold them: its markers are made harmless."""
+        return self._rules.text(reasons).strip()
+
+    def _whole_reply(self, value: Value, reasons: str) -> list[ReplyPiece]:
+        """Return a reply with its fixed start: the verdict, and in reason mode the reasons."""
+        verdict, mode = self.file.verdict, self.file.score_mode
+        said = reasons if self.mode == "reason" else ""
+        lead = self.start or (mode.prefill if mode and mode.prefill else "")
+        pieces = list(verdict_pieces(verdict, value, lead=lead, reasons=said))
+        written = "".join(piece.text for piece in pieces)
         if self.file.prefill and not written.startswith(self.file.prefill.text):
-            written = f"{self.file.prefill.text} {written}"
-        return written
+            pieces.insert(0, ReplyPiece(f"{self.file.prefill.text} ", "other"))
+        if not said or verdict.kind == "json":
+            return pieces
+        break_, because = ReplyPiece("\n", "other"), ReplyPiece(said, "reasons")
+        if verdict.place == "first":
+            return [*pieces, break_, because]
+        return [because, break_, *pieces]
+
+    def reply_pieces(self, value: Value, reasons: str = "") -> tuple[ReplyPiece, ...]:
+        """Return the reply of a judge behind its fixed start, which the prompt holds.
+
+        Args:
+            value: Scores, an outcome or ranks, as
+                :func:`magistrate.prompts.writing.gold_value` returns them.
+            reasons: What the judge says besides; nothing in score mode.
+        """
+        pieces = self._whole_reply(value, reasons)
+        if not "".join(piece.text for piece in pieces).startswith(self.start):
+            return tuple(pieces)
+        kept, skip = [], len(self.start)
+        for piece in pieces:
+            if rest := piece.text[skip:]:
+                kept.append(ReplyPiece(rest, piece.part))
+            skip = max(skip - len(piece.text), 0)
+        return tuple(kept)
 
     def reply_of(self, scores: Sequence[float], reasons: str = "", *, coin: bool = True) -> str:
         """Return the reply of a judge that would score the shown answers so.
@@ -279,13 +305,8 @@ class TextFamily:
             coin: Which answer is better, the first (True) or the second, where the scores are even
                 and the family knows no tie.
         """
-        verdict = self.file.verdict
-        said = reasons if self.mode == "reason" else ""
-        written = self._written(value_of_scores(verdict, scores, coin=coin), said)
-        if said and verdict.kind != "json":
-            written = f"{written}\n{said}" if verdict.place == "first" else f"{said}\n{written}"
-        # The prompt holds the start of the reply; the judge goes on from there.
-        return written.removeprefix(self.start)
+        value = value_of_scores(self.file.verdict, scores, coin=coin)
+        return "".join(piece.text for piece in self.reply_pieces(value, reasons))
 
     def choices(self, count: int) -> Choices | None:
         """Return all that a reply can say in score mode; None where these are not a few.

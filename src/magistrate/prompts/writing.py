@@ -8,9 +8,11 @@ r"""The reply that a gold label would make: what demonstrations show a judge. Th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from magistrate.prompts.outcome import preference_of, ranking_of
 from magistrate.prompts.rules import VERDICT, Value
@@ -25,6 +27,21 @@ from magistrate.records import Gold, Preference, Sample
 
 _BETTER, _EVEN, _WORSE = 0.8, 0.6, 0.4
 """Where on the scale, from 0 to 1, stand the scores of a pair of which only the better is known."""
+
+# Unicode noncharacters, which no text holds: they stand for what a JSON object will hold.
+_VERDICT_MARK, _REASONS_MARK = "\ufdd0", "\ufdd1"
+_MARKED = re.compile(f'"({_VERDICT_MARK}[0-9]+|{_REASONS_MARK})"')
+
+PartName: TypeAlias = Literal["verdict", "reasons", "other"]
+"""What a piece of a reply is: the verdict itself, the reasons, or what stands around them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPiece:
+    """A piece of a judge's reply, as it is written."""
+
+    text: str
+    part: PartName
 
 
 def gold_value(section: VerdictSection, sample: Sample, count: int) -> Value | None:
@@ -97,15 +114,32 @@ def write_verdict(section: VerdictSection, value: Value, *, lead: str, reasons: 
         lead: What the family's replies say before a verdict that nothing frames (``Grades:``).
         reasons: Only a JSON object holds them; elsewhere they stand beside the verdict.
     """
+    return "".join(p.text for p in verdict_pieces(section, value, lead=lead, reasons=reasons))
+
+
+def verdict_pieces(
+    section: VerdictSection, value: Value, *, lead: str, reasons: str = ""
+) -> tuple[ReplyPiece, ...]:
+    """Return what :func:`write_verdict` writes, in pieces that say what they are.
+
+    >>> section = ScoresSection(place="last", low=1, high=10, frames=("Rating: [[{verdict}]]",))
+    >>> [(piece.text, piece.part) for piece in verdict_pieces(section, (8.0,), lead="")]
+    [('Rating: [[', 'other'), ('8', 'verdict'), (']]', 'other')]
+    """
     if isinstance(section, JsonSection):
         return _json(section, value, reasons)
     text = _text(section, value)
     before, _, after = section.frames[0].partition(VERDICT)
     if lead and text.startswith(lead.strip()):
-        return text  # the start of a list is its own first bracket
-    if lead and lead.rstrip().endswith(before.rstrip()):
+        before = after = ""  # the start of a list is its own first bracket
+    elif lead and lead.rstrip().endswith(before.rstrip()):
         before = lead if lead[-1] in " ([{" else lead + " "
-    return f"{before}{text}{after}"
+    pieces = (
+        ReplyPiece(before, "other"),
+        ReplyPiece(text, "verdict"),
+        ReplyPiece(after, "other"),
+    )
+    return tuple(piece for piece in pieces if piece.text)
 
 
 def _gold_scores(section: ScoresSection, sample: Sample, count: int) -> tuple[float, ...] | None:
@@ -169,21 +203,32 @@ def _ranking(section: RankingSection, ranks: Sequence[int]) -> str:
     )
 
 
-def _json(section: JsonSection, value: Value, reasons: str) -> str:
+def _json(section: JsonSection, value: Value, reasons: str) -> tuple[ReplyPiece, ...]:
     held = section.inner
     made: dict[str, Any] = {}
+    verdicts: list[Any] = []
     if section.reasons and reasons:
-        _put(made, section.reasons, reasons)
+        _put(made, section.reasons, _REASONS_MARK)
     if isinstance(held, ScoresSection):
         scores = [int(s) if s == int(s) else s for s in cast(tuple[float, ...], value)]
         if len(section.keys) == 1:
-            _put(made, section.keys[0], scores if len(scores) > 1 else scores[0])
+            verdicts = [scores if len(scores) > 1 else scores[0]]
         else:
-            for key, score in zip(section.keys, scores, strict=False):
-                _put(made, key, score)
+            verdicts = [score for _, score in zip(section.keys, scores, strict=False)]
     else:
-        _put(made, section.keys[0], _text(held, value))
-    return json.dumps(made, ensure_ascii=False)
+        verdicts = [_text(held, value)]
+    for place, key in enumerate(section.keys[: len(verdicts)]):
+        _put(made, key, f"{_VERDICT_MARK}{place}")
+    pieces: list[ReplyPiece] = []
+    for place, text in enumerate(_MARKED.split(json.dumps(made, ensure_ascii=False))):
+        if not place % 2:
+            pieces.append(ReplyPiece(text, "other"))
+        elif text == _REASONS_MARK:
+            pieces.append(ReplyPiece(json.dumps(reasons, ensure_ascii=False), "reasons"))
+        else:
+            verdict = verdicts[int(text[1:])]
+            pieces.append(ReplyPiece(json.dumps(verdict, ensure_ascii=False), "verdict"))
+    return tuple(piece for piece in pieces if piece.text)
 
 
 def _put(made: dict[str, Any], key: str, value: Any) -> None:

@@ -89,7 +89,7 @@ class Example:
         if preference is None:
             return None
         second = self.gold.probability_second
-        if second is not None and preference != "tie":
+        if second is not None and self.gold.preference != "tie":
             return Probabilities(first=1 - second, tie=0, second=second)
         return Probabilities(
             first=float(preference == "first"),

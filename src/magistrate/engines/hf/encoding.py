@@ -7,7 +7,7 @@ from typing import Any
 
 from magistrate.engines.exact import VerdictTree
 from magistrate.engines.hf.chat import ChatTemplate
-from magistrate.engines.hf.plain import PlainTokenizer
+from magistrate.engines.hf.plain import PlainTokenizer, readable
 from magistrate.engines.hf.prompts import Prompt, PromptEncoder
 from magistrate.engines.hf.verdicts import VerdictTrees
 from magistrate.errors import EngineError
@@ -84,6 +84,39 @@ class RequestEncoder:
         """Return the tokens that end a reply: the model's, and that of its chat template."""
         end = self.plain.begins_with_control(prompt.reply.after)
         return self._ends if end is None else self._ends | {end}
+
+    def reply(self, prompt: Prompt, text: str) -> list[tuple[int, int, int]]:
+        """Return the tokens of a reply as the model would write them behind a prompt.
+
+        Returns:
+            Of each token its id, and which characters of ``text`` it stands for.
+        """
+        before = len(prompt.reply.before)
+        pieces = self._trees.behind(prompt.anchor, prompt.reply.before + readable(text))
+        return [(token, max(a - before, 0), max(b - before, 0)) for token, a, b in pieces]
+
+    def end_of(self, request: Request, prompt: Prompt) -> int:
+        """Return the token with which a reply to a prompt should end.
+
+        It is the sign that the chat template puts after a reply, else the tokenizer's end sign; in
+        any case one at which this model's replies are taken to be over.
+
+        Raises:
+            EngineError: There is none.
+        """
+        roles = tuple(message.role for message in request.messages)
+        frames = [prompt.reply]
+        if len(roles) > 1 and roles[-1] == "assistant":
+            frames.append(self._chat.reply(roles[:-1], request.choices is None))
+        found = [self.plain.begins_with_control(frame.after) for frame in frames]
+        ends = self.ends_of(prompt)
+        for end in (*found, self._tokenizer.eos_token_id, *sorted(ends)):
+            if end is not None and end in ends:
+                return int(end)
+        raise EngineError(
+            "the tokenizer has no sign that ends a text (eos_token), so no reply could end; "
+            "set one in tokenizer_config.json"
+        )
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of some tokens, without control tokens."""

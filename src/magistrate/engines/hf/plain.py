@@ -86,11 +86,11 @@ class PlainTokenizer:
             text: Anything.
             first: Whether the text begins the prompt; some tokenizers put a blank there.
         """
-        return [token for token, _, _ in self._pieces(readable(text), first)]
+        return [token for token, _, _ in self.pieces(readable(text), first=first)]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return which characters each token of a text stands for."""
-        return [(start, end) for _, start, end in self._pieces(readable(text), True)]
+        return [(start, end) for _, start, end in self.pieces(readable(text))]
 
     def spans(self, parts: Sequence[Part]) -> list[Span]:
         """Split a prompt at the control tokens in its own words; text across parts is joined."""
@@ -137,8 +137,13 @@ class PlainTokenizer:
     def _control(self, found: str) -> int:
         return self._ids[found] if found in self._ids else self._ids[found.strip()]
 
-    def _pieces(self, text: str, first: bool) -> list[tuple[int, int, int]]:
-        """Return (id, start, end) of each token."""
+    def pieces(self, text: str, *, first: bool = True) -> list[tuple[int, int, int]]:
+        """Return (id, start, end) of each token: which characters it stands for.
+
+        Args:
+            text: Anything that :func:`readable` returns.
+            first: Whether the text begins the prompt.
+        """
         encoding = (self._first if first else self._later).encode(text, add_special_tokens=False)
         pieces = [
             (token, start, end)
@@ -153,10 +158,10 @@ class PlainTokenizer:
             elif end - start > 1:
                 middle = (start + end) // 2
                 for low, high in ((start, middle), (middle, end)):
-                    found = self._pieces(text[low:high], False)
+                    found = self.pieces(text[low:high], first=False)
                     safe += [(part, low + a, low + b) for part, a, b in found]
             elif text[start:end] != _REPLACEMENT:
-                found = self._pieces(_REPLACEMENT, False)
+                found = self.pieces(_REPLACEMENT, first=False)
                 safe += [(part, start, end) for part, _, _ in found]
         return safe
 

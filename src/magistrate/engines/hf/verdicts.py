@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from magistrate.engines.exact import VerdictTree, build_tree, verdict_texts
-from magistrate.engines.hf.plain import PlainTokenizer
+from magistrate.engines.hf.plain import PlainTokenizer, readable
 from magistrate.messages import Choices
 
 LONGEST_ANCHOR = 64
@@ -47,6 +47,21 @@ class VerdictTrees:
         texts = verdict_texts(choices)
         said = [before + text for text in texts]
         return build_tree(texts, self._paths(anchor[-LONGEST_ANCHOR:], said), self.vocabulary)
+
+    def behind(self, anchor: str, text: str) -> list[tuple[int, int, int]]:
+        """Return (id, start, end) of each token of a text behind the last words of a prompt.
+
+        Args:
+            anchor: The last words of the prompt, without control tokens.
+            text: A reply; the ranges are of its characters.
+        """
+        for words in (anchor[-LONGEST_ANCHOR:], "\n"):
+            start = self._plain.encode(words, first=False)
+            whole = self._plain.pieces(readable(words) + text, first=False)
+            if [token for token, _, _ in whole[: len(start)]] == start and len(whole) > len(start):
+                skip = len(readable(words))
+                return [(token, a - skip, b - skip) for token, a, b in whole[len(start) :]]
+        return self._plain.pieces(text, first=False)
 
     def vocabulary(self) -> Sequence[str]:
         """Return what each token adds to a text that has begun."""
