@@ -45,6 +45,8 @@ def judgment_of(judge: Judge, asked: Asked) -> Judgment:
         else None,
         approximate=verdict.approximate,
         mass=verdict.mass,
+        entropy=verdict.entropy,
+        verdict_logprob=verdict.verdict_logprob,
         reasons=verdict.reasons,
         raw="\n\n".join(texts) if texts else None,
         error=verdict.error,

@@ -5,15 +5,20 @@ another verdict would have branched off, the alternatives say how probable that 
 the few, or behind a branch that was not taken, is unknown, so the result is an approximation and
 says so. The verdict itself stays what the judge wrote. For two scores the second is taken to be as
 it was behind the first score that was written.
+
+The entropy is of the same alternatives: of each score's, added up; of the labels'. The
+log-probability is of the tokens in which the verdict stands, each under the distribution that it
+was drawn from: engines return it with the token itself, so nothing is shifted.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any
 
 from magistrate.messages import Completion, TokenLogprob
 from magistrate.prompts.base import Verdict
@@ -46,9 +51,13 @@ def with_probabilities(
         rules: What it was read by.
         start: The fixed start of the reply, which is not part of the completion.
     """
+    verdict = replace(verdict, verdict_logprob=written_logprob(verdict, completion, rules, start))
     if isinstance(rules, ChoiceRules):
         shares = _label_shares(verdict, completion, rules, start)
-        return _with(verdict, shares, min_mass=sum(shares.values())) if shares else verdict
+        if not shares:
+            return verdict
+        found = _with(verdict, shares, min_mass=sum(shares.values()))
+        return replace(found, entropy=_entropy(shares)) if found.probabilities else found
     marginals = score_marginals(verdict, completion, rules)
     if marginals is None or len(marginals) != 2:
         return verdict
@@ -66,7 +75,31 @@ def with_marginals(
             gap = one - two
             outcome: Preference = "tie" if abs(gap) <= tie_gap else "first" if gap > 0 else "second"
             shares[outcome] += p * q
-    return _with(verdict, shares, min_mass=min(sum(first.values()), sum(second.values())))
+    found = _with(verdict, shares, min_mass=min(sum(first.values()), sum(second.values())))
+    if found.probabilities is None:
+        return found
+    return replace(found, entropy=_entropy(first) + _entropy(second))
+
+
+def written_logprob(
+    verdict: Verdict, completion: Completion, rules: Rules, start: str = ""
+) -> float | None:
+    """Return the mean log-probability of the tokens in which a verdict stands; None if not known.
+
+    Arguments as :func:`with_probabilities`.
+    """
+    reply = _Reply.of(completion)
+    if reply is None:
+        return None
+    held = rules.holds if isinstance(rules, JsonRules) else rules
+    places: list[_Written] | None = None
+    if isinstance(held, ScoreRules) and verdict.scores is not None:
+        places = _find_scores(completion.text, verdict.scores, rules.place)
+    elif isinstance(rules, ChoiceRules):
+        label = _find_label(start + completion.text, verdict, rules)
+        places = [_Written(label.text, label.start - len(start))] if label else None
+    found = reply.logprobs(places or ())
+    return sum(found) / len(found) if found else None
 
 
 def score_marginals(
@@ -88,6 +121,18 @@ def score_marginals(
     if any(sum(shares.values()) < LEAST_MASS for shares in found):
         return None
     return [{float(option): share for option, share in shares.items()} for shares in found]
+
+
+def mean_logprob(
+    verdicts: Sequence[Verdict], completions: Sequence[Completion], rules: Rules
+) -> float | None:
+    """Return the mean of :func:`written_logprob` over answers that were read alone."""
+    found = [
+        written_logprob(verdict, completion, rules)
+        for verdict, completion in zip(verdicts, completions, strict=True)
+    ]
+    known = [one for one in found if one is not None]
+    return sum(known) / len(known) if known and len(known) == len(found) else None
 
 
 class _Reply:
@@ -129,6 +174,11 @@ class _Reply:
             shares[option] += path * share
         shares[own] += path * max(0.0, 1.0 - sum(longer.values()))
         return shares
+
+    def logprobs(self, places: Sequence[_Written]) -> list[float]:
+        """Return the log-probability of each token in which something stands, once."""
+        tokens = dict.fromkeys(index for one in places for index, _, _ in self._along(one))
+        return [min(self._tokens[index].logprob, 0.0) for index in tokens]
 
     def _along(self, written: _Written) -> Iterator[tuple[int, int, str]]:
         """Yield the tokens of what was written: index, characters done, text before it."""
@@ -251,6 +301,13 @@ def _is_whole(rules: ScoreRules, scores: Sequence[float]) -> bool:
     numbers = (rules.low, rules.high, *scores)
     whole = all(number == int(number) for number in numbers)
     return whole and rules.high - rules.low < _WIDEST_SCALE
+
+
+def _entropy(shares: Mapping[Any, float]) -> float:
+    """Return the entropy of shares that need not add up to 1, in nats."""
+    whole = math.fsum(shares.values())
+    parts = [share / whole for share in shares.values() if share > 0]
+    return max(0.0, -math.fsum(part * math.log(part) for part in parts))
 
 
 def _with(verdict: Verdict, shares: dict[Preference, float], *, min_mass: float) -> Verdict:

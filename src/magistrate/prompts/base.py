@@ -32,6 +32,10 @@ class Verdict:
     mass: float | None = None
     """Where probabilities were read: how probable it was that the reply is a verdict at all; of
     several replies, the share that is one."""
+    entropy: float | None = None
+    """As :attr:`magistrate.records.Judgment.entropy`."""
+    verdict_logprob: float | None = None
+    """As :attr:`magistrate.records.Judgment.verdict_logprob`."""
     reasons: str | None = None
     error: str | None = None
     """Why the status is not ``ok``."""

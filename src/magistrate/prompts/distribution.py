@@ -16,6 +16,11 @@ that follows is conditional on that, so q = w / mass adds up to 1:
 - more than two answers: expected scores, and the ranking of these;
 - labels: the q of all labels with one meaning, added up.
 
+The **entropy** is minus the sum of q ln q, over all verdicts (of answers read alone: the sum of
+their entropies, since they are independent). The **log-probability of the verdict** is ln w of the
+likeliest verdict that says the preference, divided by how many scores it has; nothing is written
+that would say it otherwise.
+
 The preference is the likeliest outcome. Below a mass of :data:`LEAST_MASS` there is no verdict: a
 judge that would rather write something else has no opinion.
 """
@@ -24,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from magistrate.prompts.base import Verdict
 from magistrate.prompts.outcome import ranking_of
@@ -45,6 +50,15 @@ class Distribution:
     """They add up to 1; the last place varies fastest."""
     mass: float
     """Probability that the reply is a verdict, from 0 to 1."""
+
+    @property
+    def entropy(self) -> float:
+        """Entropy of the shares, in nats.
+
+        >>> round(Distribution((0.5, 0.5), 1.0).entropy, 6), Distribution((1.0, 0.0), 1.0).entropy
+        (0.693147, 0.0)
+        """
+        return max(0.0, -math.fsum(share * math.log(share) for share in self.shares if share > 0))
 
 
 def distribution_of(logprobs: Sequence[float], total: int) -> Distribution | Verdict:
@@ -105,18 +119,21 @@ def verdict_from_joint(
         for index, share in enumerate(distribution.shares):
             sums[index // step % size] += share
         marginals.append(sums)
-    probabilities = None
+    probabilities, best = None, max(distribution.shares)
     if count == 2:
-        probabilities = _outcome(
-            (
-                (scale[i], scale[j], distribution.shares[i * size + j])
-                for i in range(size)
-                for j in range(size)
-            ),
-            tie_gap,
-        )
+        triples = [
+            (scale[i], scale[j], distribution.shares[i * size + j])
+            for i in range(size)
+            for j in range(size)
+        ]
+        probabilities = _outcome(triples, tie_gap)
+        best = _likeliest(triples, probabilities.preference, tie_gap)
     expected = [_mean(scale, marginal) for marginal in marginals]
-    return _score_verdict(expected, probabilities, distribution.mass, tie_gap)
+    return replace(
+        _score_verdict(expected, probabilities, distribution.mass, tie_gap),
+        entropy=distribution.entropy,
+        verdict_logprob=_mean_log(best * distribution.mass, count),
+    )
 
 
 def verdict_from_alone(
@@ -130,19 +147,23 @@ def verdict_from_alone(
     ((2.0, 1.5), 0.5, 0.5, 0.9)
     """
     probabilities = None
+    best = math.prod(max(distribution.shares) for distribution in distributions)
     if len(distributions) == 2:
         one, two = (distribution.shares for distribution in distributions)
-        probabilities = _outcome(
-            (
-                (first, second, p * q)
-                for first, p in zip(scale, one, strict=True)
-                for second, q in zip(scale, two, strict=True)
-            ),
-            tie_gap,
-        )
+        triples = [
+            (first, second, p * q)
+            for first, p in zip(scale, one, strict=True)
+            for second, q in zip(scale, two, strict=True)
+        ]
+        probabilities = _outcome(triples, tie_gap)
+        best = _likeliest(triples, probabilities.preference, tie_gap)
     expected = [_mean(scale, distribution.shares) for distribution in distributions]
-    mass = min(distribution.mass for distribution in distributions)
-    return _score_verdict(expected, probabilities, mass, tie_gap)
+    masses = [distribution.mass for distribution in distributions]
+    return replace(
+        _score_verdict(expected, probabilities, min(masses), tie_gap),
+        entropy=math.fsum(distribution.entropy for distribution in distributions),
+        verdict_logprob=_mean_log(best * math.prod(masses), len(distributions)),
+    )
 
 
 def verdict_from_labels(distribution: Distribution, meanings: Sequence[Preference]) -> Verdict:
@@ -156,12 +177,36 @@ def verdict_from_labels(distribution: Distribution, meanings: Sequence[Preferenc
     for share, meaning in zip(distribution.shares, meanings, strict=True):
         sums[meaning] += share
     probabilities = _probabilities(sums["first"], sums["second"], can_tie="tie" in meanings)
+    said = zip(distribution.shares, meanings, strict=True)
+    best = max((share for share, meaning in said if meaning == probabilities.preference), default=0)
     return Verdict(
         status="ok",
         preference=probabilities.preference,
         probabilities=probabilities,
         mass=distribution.mass,
+        entropy=distribution.entropy,
+        verdict_logprob=_mean_log(best * distribution.mass, 1),
     )
+
+
+def _likeliest(
+    triples: Iterable[tuple[float, float, float]], outcome: Preference, tie_gap: float
+) -> float:
+    """Return the largest share of (first score, second score, share) that says an outcome."""
+    return max(
+        (share for one, two, share in triples if _says(one - two, tie_gap) == outcome), default=0.0
+    )
+
+
+def _says(gap: float, tie_gap: float) -> Preference:
+    if abs(gap) <= tie_gap:
+        return "tie"
+    return "first" if gap > 0 else "second"
+
+
+def _mean_log(share: float, places: int) -> float | None:
+    """Return the log-probability of a verdict for each of its places."""
+    return min(0.0, math.log(share)) / places if share > 0 else None
 
 
 def _outcome(triples: Iterable[tuple[float, float, float]], tie_gap: float) -> Probabilities:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -10,7 +11,12 @@ from typing import Any, Literal, Self, TypeAlias
 from magistrate.errors import FamilyError, MissingVariablesError
 from magistrate.ids import content_id
 from magistrate.messages import Choices, Completion, Message, Part, Sampling
-from magistrate.prompts.approximate import score_marginals, with_marginals, with_probabilities
+from magistrate.prompts.approximate import (
+    mean_logprob,
+    score_marginals,
+    with_marginals,
+    with_probabilities,
+)
 from magistrate.prompts.assembly import with_demonstrations, with_images, with_start
 from magistrate.prompts.base import Verdict
 from magistrate.prompts.checks import check_markers, check_slots
@@ -356,6 +362,7 @@ class TextFamily:
         reasons = [verdict.reasons for verdict in verdicts if verdict.reasons]
         gap = self.file.verdict.tie_width
         joined = verdict_from_scores(scores, tie_gap=gap, reasons="\n\n".join(reasons) or None)
+        joined = replace(joined, verdict_logprob=mean_logprob(verdicts, completions, rules))
         marginals = [
             score_marginals(verdict, completion, rules)
             for verdict, completion in zip(verdicts, completions, strict=True)
