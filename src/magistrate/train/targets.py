@@ -95,16 +95,21 @@ def written_target(example: Example, family: TextFamily, *, place: int = 0) -> T
     shown = shown_alone(example, place) if family.reads_alone else example.sample
     value = label_value(family, shown)
     given = next((gold.reasons for gold in shown.gold if gold.reasons), "")
-    reasons = family.cleaned(given) if family.mode == "reason" else ""
+    reasons = family.cleaned(given) if gives_reasons(family) else ""
     for said in dict.fromkeys((reasons, "")):
-        pieces = family.reply_pieces(value, said)
-        if reads_back(family, shown, value, pieces):
-            return Target(pieces, shown, value, said, said != reasons)
-    written = "".join(piece.text for piece in pieces)
+        found = Target(family.reply_pieces(value, said), shown, value, said, said != reasons)
+        if reads_back(family, found):
+            return found
     raise FamilyError(
-        f"family '{family.name}' would reply {written!r} and cannot read that back; such a verdict "
-        f"cannot be learned"
+        f"family '{family.name}' would reply {found.text!r} and cannot read that back; such a "
+        f"verdict cannot be learned"
     )
+
+
+def gives_reasons(family: TextFamily) -> bool:
+    """Whether replies of the family have reasons: not in score mode, nor after a stop at a line."""
+    stops_first = family.file.verdict.place == "first" and "\n" in family.sampling.stop
+    return family.mode == "reason" and not stops_first
 
 
 def label_value(family: TextFamily, shown: Sample) -> Value:
@@ -159,14 +164,11 @@ def whole_scores(
     return rounded
 
 
-def reads_back(
-    family: TextFamily, shown: Sample, value: Value, pieces: Sequence[ReplyPiece]
-) -> bool:
+def reads_back(family: TextFamily, target: Target) -> bool:
     """Whether the family's own parser reads a written reply as it was meant."""
-    reply = Completion(key="", text="".join(piece.text for piece in pieces))
-    count = 1 if family.reads_alone else len(shown.answers)
+    shown, value = target.shown, target.value
     verdict = family.read(
-        (reply,) * (len(shown.answers) // count), shown, range(len(shown.answers))
+        (Completion(key="", text=target.text),), shown, tuple(range(len(shown.answers)))
     )
     if verdict.status != "ok":
         return False
