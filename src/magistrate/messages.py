@@ -109,7 +109,8 @@ class Completion:
     choices: tuple[float, ...] = ()
     """Where the request had choices: the log-probability (natural logarithm) that the reply begins
     with each verdict and does not go on to a longer option. The last place varies fastest. Not
-    normalised: what is missing to 1 is the probability of any other beginning."""
+    normalised: what is missing to 1 is the probability of any other beginning. Of a classifying
+    head: the log-probability of each of its labels."""
     usage: Usage = field(default_factory=Usage)
     cost: float = 0.0
     seconds: float = 0.0

@@ -16,7 +16,9 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from magistrate.engines import encoder
 from magistrate.engines.base import Engine
-from magistrate.engines.encoder import EncoderEngine, cut_middle, make_batches, share_room
+from magistrate.engines.encoder import EncoderEngine
+from magistrate.engines.room import cut_middle, make_batches, share_room
+from magistrate.engines.slots import SlotEncoder
 from magistrate.errors import EngineError
 from magistrate.messages import Message, Part, Request
 
@@ -30,9 +32,13 @@ class FakeSession:
     def __init__(self) -> None:
         self.batches: list[tuple[int, int]] = []
         self.value: float | None = None
+        self.output = "score"
 
     def get_modelmeta(self) -> Any:
         return type("Meta", (), {"custom_metadata_map": {"precision": "fake"}})
+
+    def get_outputs(self) -> list[Any]:
+        return [type("Output", (), {"name": self.output})]
 
     def run(self, names: list[str], feed: dict[str, Any]) -> list[Any]:
         ids, lengths = feed["ids"], feed["lengths"]
@@ -41,6 +47,8 @@ class FakeSession:
         assert (last == CLOSE).all(), "the last real token is not where the length says"
         if self.value is not None:
             return [np.full(len(ids), self.value, np.float32)]
+        if self.output == "logits":
+            return [np.stack([lengths, 0 * lengths, -lengths], 1).astype(np.float32)]
         return [lengths.astype(np.float32)]
 
 
@@ -96,6 +104,34 @@ def test_follows_the_protocol_and_says_what_it_is(folder: Path) -> None:
     assert engine.info.weights_hash == hashlib.sha256(b"weights").hexdigest()
     assert engine.info.settings == {"precision": "fake"}
     assert engine.count_tokens("four") == 4
+
+
+def test_a_classifier_returns_log_probabilities(folder: Path, session: FakeSession) -> None:
+    session.output = "logits"
+    (done,) = EncoderEngine(folder).complete([request("a", "q", "a")])
+    assert done.score is None
+    assert sum(np.exp(done.choices)) == pytest.approx(1)
+    assert done.choices[0] - done.choices[1] == pytest.approx(5)
+
+
+def test_a_model_with_other_outputs_is_refused(folder: Path, session: FakeSession) -> None:
+    session.output = "embedding"
+    with pytest.raises(EngineError, match=r"returns embedding.*'score' \[B\], or 'logits'"):
+        EncoderEngine(folder)
+
+
+def test_a_vocabulary_that_holds_control_tokens_as_words_yields_none() -> None:
+    tokenizer = Tokenizer(
+        models.Unigram(
+            [("[SEP]", 0.0), ("<unk>", -9.0), *[(c, -5.0) for c in "[]SEPab "]], unk_id=1
+        )
+    )
+    tokenizer.add_special_tokens([AddedToken("[SEP]"), AddedToken("<unk>")])
+    slots = SlotEncoder(tokenizer.to_str(), 30)
+    message = Message("text", (Part("[SEP]"), Part("a [SEP] b", "answer"), Part("[SEP]")))
+    (reading,) = slots.encode([[message]])
+    assert reading.ids.count(0) == 2
+    assert len(slots.plain_ids("a[SEP]b")) >= 4
 
 
 def test_weights_that_do_not_match_their_hash_are_not_loaded(folder: Path) -> None:
@@ -155,7 +191,7 @@ def test_long_slots_lose_their_middle_and_say_so(folder: Path) -> None:
     (reading,) = engine.encode([request("a", "short", "a" * 50 + "z" * 50)])
     assert len(reading.ids) == 40
     assert reading.truncated == {"answer": 100 - (40 - 3 - 5)}
-    a, z = engine._plain.encode("az").ids
+    a, z = engine._slots.plain_ids("az")
     answer = reading.ids[7:-1]
     assert answer == [a] * 22 + [z] * 10
 
@@ -300,9 +336,9 @@ def test_safe_and_fast_kernels_give_the_same_scores(monkeypatch: pytest.MonkeyPa
     if not encoder.has_vnni():
         pytest.skip("this processor is not known to have VNNI: only the safe kernels are used")
     readings = [[1, 4093, 198, 19556, 2], [1, 28, 198]]
-    fast = EncoderEngine(MINI).score(readings)
+    fast = EncoderEngine(MINI).run(readings)
     monkeypatch.setattr(encoder, "has_vnni", lambda: False)
-    assert EncoderEngine(MINI).score(readings) == pytest.approx(fast, abs=1e-4)
+    assert EncoderEngine(MINI).run(readings) == pytest.approx(fast, abs=1e-4)
 
 
 def test_equal_readings_are_computed_once(session: FakeSession, folder: Path) -> None:

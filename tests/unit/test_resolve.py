@@ -68,7 +68,7 @@ def test_an_unknown_family_is_an_error_of_the_family() -> None:
         ('name = "mini"', "name = 3", "name"),
         ('name = "mini"', "name = ", "not valid TOML"),
         ("max_tokens", "most_tokens", "max_tokens"),
-        ("sha256 = ", "sha265 = ", "sha256"),
+        ("sha256 = ", "sha265 = ", "sha265"),
     ],
 )
 def test_a_broken_judge_file_names_file_and_key(

@@ -26,7 +26,8 @@ class EngineInfo:
     context_tokens: int | None = None
     """Longest prompt plus completion, in tokens; None when unknown."""
     scores: bool = False
-    """Whether completions carry the scalar of a scoring head instead of text."""
+    """Whether completions carry the outputs of a head (a score, or log-probabilities of labels)
+    instead of text."""
     images: bool = False
     """Whether it shows the model the images of a prompt."""
     exact_choices: bool = False

@@ -14,7 +14,11 @@ EngineFactory: TypeAlias = Callable[[str, str | None, Mapping[str, str]], Engine
 ENGINES: dict[str, tuple[str, str]] = {
     "encoder": (
         "magistrate.engines.encoder:open_engine",
-        "judge folders with a scoring head, on ONNX Runtime; no torch",
+        "judge folders with a head, on ONNX Runtime; no torch",
+    ),
+    "head": (
+        "magistrate.engines.hf.head_opening:open_engine",
+        "judge folders with a head, through transformers; extra [hf]",
     ),
     "hf": (
         "magistrate.engines.hf.opening:open_engine",

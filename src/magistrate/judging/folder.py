@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
+from magistrate.engines.base import Engine
+from magistrate.engines.judge_model import JUDGE_FILE as JUDGE_FILE
+from magistrate.engines.judge_model import BaseSection, ModelSection, find_base
 from magistrate.engines.table import open_engine
-from magistrate.errors import JudgeNotFoundError, what_is_needed
+from magistrate.errors import FamilyError, JudgeNotFoundError, what_is_needed
 from magistrate.judging.calibration import Calibration
-from magistrate.judging.judge import Judge, make_judge
-from magistrate.records import Record
+from magistrate.judging.judge import Judge, Mode, make_judge
+from magistrate.prompts.base import Family
+from magistrate.records import Record, Sample
 
-JUDGE_FILE = "judge.toml"
+HEAD_ENGINES = ("encoder", "head")
+"""Engines that run a scoring or classifying head."""
+
+WRITING_ENGINE = "hf"
+
+_KINDS = {"scorer": HEAD_ENGINES, "classifier": HEAD_ENGINES, "text": (WRITING_ENGINE,)}
 
 
-class ModelSection(Record):
-    """Section ``[model]``: the weights."""
+class SettingsSection(Record):
+    """Section ``[settings]``: how the judge is run unless the user says otherwise."""
 
-    file: str
-    """File name inside the folder."""
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    max_tokens: int = Field(gt=0)
-    """Longest input, template included."""
+    mode: Mode | None = None
+    """Of a judge that writes: what it was trained for."""
+    dtype: str | None = None
+    """Precision, as the engine's option of that name takes it."""
+    chat_template: str | None = None
+    """As the engine's option of that name takes it."""
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of the engine."""
+        return self.model_dump(exclude={"mode"}, exclude_none=True)
 
 
 class JudgeFile(Record):
@@ -35,14 +50,46 @@ class JudgeFile(Record):
     version: str
     engine: str
     model: ModelSection
+    base: BaseSection | None = None
+    """The model that a LoRA adapter changes; None where the folder holds all weights."""
     family: dict[str, Any]
     """Read by the family that ``kind`` names."""
-    verdict: dict[str, Any]
+    verdict: dict[str, Any] = Field(default_factory=dict)
     """How outputs become probabilities; read by the family."""
+    settings: SettingsSection = SettingsSection()
     made: dict[str, Any] = Field(default_factory=dict)
     """How the judge came to be; for people."""
     calibration: Calibration | None = None
     """Written by ``magistrate calibrate``; read by :mod:`magistrate.judging.calibrated`."""
+
+    @property
+    def has_head(self) -> bool:
+        """Whether the judge has a head, so that it writes nothing."""
+        return self.engine in HEAD_ENGINES
+
+    @property
+    def kind(self) -> str:
+        """``scorer``, ``classifier`` or ``text``."""
+        return str(self.family["kind"])
+
+    @model_validator(mode="after")
+    def _kind_and_engine_fit(self) -> Self:
+        kind = self.family.get("kind")
+        if kind not in _KINDS:
+            raise ValueError(f"family.kind is {kind!r}; it must be one of {', '.join(_KINDS)}")
+        if self.engine not in _KINDS[kind]:
+            raise ValueError(
+                f"engine is '{self.engine}'; a judge of kind '{kind}' runs on "
+                f"{' or '.join(_KINDS[kind])}"
+            )
+        if (self.engine == "encoder") != (self.model.file is not None):
+            raise ValueError(
+                f"engine '{self.engine}' needs "
+                + ("model.file, an ONNX model" if self.engine == "encoder" else "[model.files]")
+            )
+        if self.base is not None and self.engine == "encoder":
+            raise ValueError("an ONNX model holds all weights: it has no [base]")
+        return self
 
 
 def read_judge_file(folder: Path) -> JudgeFile:
@@ -66,16 +113,79 @@ def read_judge_file(folder: Path) -> JudgeFile:
         raise JudgeNotFoundError(f"{path}: {problems} (see docs/judge-folder.md)") from error
 
 
-def load_judge_folder(name: str, folder: Path, options: Mapping[str, str] | None = None) -> Judge:
-    """Load the judge of a folder; ``options`` go to its engine.
+def load_judge_folder(
+    name: str,
+    folder: Path,
+    options: Mapping[str, str] | None = None,
+    *,
+    mode: Mode | None = None,
+    demonstrations: Sequence[Sample] = (),
+) -> Judge:
+    """Load the judge of a folder.
+
+    Args:
+        name: What the judge is called in runs.
+        folder: Where it is.
+        options: Of its engine; they beat the folder's own settings. Where the folder holds an
+            adapter, ``base`` says where its base lies.
+        mode: See :func:`magistrate.judging.resolve.load_judge`; None as the folder says. Judges
+            with a head know scores only.
+        demonstrations: Labelled samples that a judge which writes is shown solved.
 
     Raises:
         JudgeNotFoundError: ``judge.toml`` is missing or wrong.
         EngineError: The weights are missing, damaged or cannot be run.
-        FamilyError: The family section is wrong.
+        FamilyError: The family is wrong, or cannot show the demonstrations.
     """
-    from magistrate.prompts.scorer import ScorerFamily  # brings Jinja2: on use
-
     file = read_judge_file(folder)
-    family = ScorerFamily.from_sections(file.name, file.family, file.verdict)
-    return make_judge(name, family, open_engine(file.engine, str(folder), None, options))
+    family = read_family(folder, file, mode=mode, demonstrations=demonstrations)
+    own = {**file.settings.options, **(options or {})}
+    if file.has_head:
+        return make_judge(name, family, open_engine(file.engine, str(folder), None, own))
+    return make_judge(name, family, _open_writing(folder, file, own))
+
+
+def read_family(
+    folder: Path,
+    file: JudgeFile,
+    *,
+    mode: Mode | None = None,
+    demonstrations: Sequence[Sample] = (),
+) -> Family:
+    """Return the family of a judge folder: how it is asked and read.
+
+    Raises:
+        FamilyError: It is missing or wrong, lacks the mode, or cannot show the demonstrations.
+    """
+    if file.has_head and demonstrations:
+        raise FamilyError(
+            f"judge '{file.name}' has a scoring head: it writes no replies, so it cannot be shown "
+            f"solved ones; leave out the demonstrations, or take a judge that writes"
+        )
+    if file.kind == "scorer":
+        from magistrate.prompts.scorer import ScorerFamily  # these bring Jinja2: on use
+
+        return ScorerFamily.from_sections(file.name, file.family, file.verdict)
+    if file.kind == "classifier":
+        from magistrate.prompts.classifier import ClassifierFamily
+
+        return ClassifierFamily.from_sections(file.name, file.family, file.verdict)
+    from magistrate.prompts.text_family import TextFamily
+
+    return TextFamily.from_folder(
+        folder, mode=mode or file.settings.mode or "reason", demonstrations=demonstrations
+    )
+
+
+def _open_writing(folder: Path, file: JudgeFile, options: dict[str, str]) -> Engine:
+    """Open the engine of a judge that writes: on the folder, or on the base with its adapter."""
+    file.model.check_files(folder)
+    instead = options.pop("base", None)
+    if file.base is None:
+        return open_engine(file.engine, str(folder), None, options)
+    offline = str(options.get("offline", "")).lower() in ("true", "1", "yes", "on")
+    found = find_base(folder, file.base, instead, offline=offline)
+    options |= {"adapter": str(folder), "tokenizer": str(folder)}
+    if found.gguf is not None:
+        options["gguf_file"] = found.gguf
+    return open_engine(file.engine, str(found.folder), None, options)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from magistrate.engines.naming import parse_model_name
 from magistrate.engines.table import ENGINES, open_engine
-from magistrate.errors import FamilyError, JudgeNotFoundError
+from magistrate.errors import JudgeNotFoundError
 from magistrate.judging.calibrated import with_calibration
 from magistrate.judging.folder import JUDGE_FILE, load_judge_folder, read_judge_file
 from magistrate.judging.judge import Judge, Mode, make_judge
@@ -57,7 +57,7 @@ def find_judge_folder(name: str) -> Path | None:
 def load_judge(
     name: str,
     *,
-    mode: Mode = "reason",
+    mode: Mode | None = None,
     options: Mapping[str, str] | None = None,
     demonstrations: Sequence[Sample] = (),
 ) -> Judge:
@@ -67,8 +67,8 @@ def load_judge(
         name: ``mini`` (bundled), a path to a judge folder, or ``ENGINE:MODEL[@URL][#FAMILY]`` such
             as ``scripted:longer#pair``.
         mode: ``reason`` lets the judge explain; ``score`` stops it after the scores, and reads the
-            exact distribution over verdicts where the engine can. Judges with a scoring head know
-            scores only.
+            exact distribution over verdicts where the engine can. None is ``reason``, or what a
+            judge folder says. Judges with a scoring head know scores only.
         options: Settings of the engine by name, as text.
         demonstrations: Labelled samples that the judge is shown solved before each of its own; see
             :func:`magistrate.prompts.demonstrations.draw_demonstrations`.
@@ -80,16 +80,14 @@ def load_judge(
     """
     folder = find_judge_folder(name)
     if folder is not None:
-        if demonstrations:
-            raise FamilyError(
-                f"judge '{name}' has a scoring head: it writes no replies, so it cannot be shown "
-                f"solved ones; leave out the demonstrations, or take a judge that writes"
-            )
-        return with_calibration(load_judge_folder(name, folder, options), folder, JUDGE_FILE)
+        judge = load_judge_folder(name, folder, options, mode=mode, demonstrations=demonstrations)
+        return with_calibration(judge, folder, JUDGE_FILE)
     parts = parse_model_name(name)
     if parts is None:
         raise _not_found(name)
-    family = load_family(parts.family or DEFAULT_FAMILY, mode=mode, demonstrations=demonstrations)
+    family = load_family(
+        parts.family or DEFAULT_FAMILY, mode=mode or "reason", demonstrations=demonstrations
+    )
     engine = open_engine(parts.engine, parts.model, parts.url, options)
     return with_calibration(make_judge(name, family, engine, url=parts.url))
 

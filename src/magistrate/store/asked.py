@@ -154,7 +154,7 @@ def loaded_judge(
     from magistrate.judging.resolve import load_judge  # brings Jinja2: on use
 
     with load_judge(
-        str(judge), mode=mode or "reason", options=options, demonstrations=demonstrations
+        str(judge), mode=mode, options=options, demonstrations=demonstrations
     ) as opened:
         yield opened
 

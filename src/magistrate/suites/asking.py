@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from magistrate.errors import FamilyError
+from magistrate.judging.folder import read_family, read_judge_file
 from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.judging.resolve import find_judge_folder, load_judge
 from magistrate.prompts.base import Family
 from magistrate.prompts.catalog import list_families, load_family
 from magistrate.records import Sample
+
+if TYPE_CHECKING:
+    from magistrate.prompts.text_family import TextFamily
 
 PAIR, SINGLE, REASONS = "pair", "single", "-reasons-first"
 """Families to fall back on where a judge's own has no counterpart, and the ending of those that
@@ -52,10 +56,16 @@ class OpenedJudge:
         self.name = name
         self._base, _, family = name.partition("#")
         self._wanted, self._options = mode, options
-        self.is_head = find_judge_folder(name) is not None
-        """Whether the judge has a scoring head, which is asked in one way only."""
-        if not self.is_head:
+        from magistrate.prompts.text_family import TextFamily  # brings Jinja2: on use
+
+        folder = find_judge_folder(name)
+        own = None if folder is None else read_family(folder, read_judge_file(folder))
+        self._own = own if isinstance(own, TextFamily) else None
+        """The family that a judge folder brings along, which no catalog knows."""
+        if own is None:
             mode = self._mode_of(family or PAIR)
+        elif self._own is not None:
+            mode = self._mode_of(self._own.name)
         self.judge = load_judge(name, mode=mode or "score", options=options)
         self._others = ExitStack()
 
@@ -106,7 +116,7 @@ class OpenedJudge:
             return self._others.enter_context(judge)
         return make_judge(
             name,
-            load_family(chosen, mode=wanted, demonstrations=demonstrations),
+            self._family(chosen, wanted, demonstrations),
             self.judge.engine,
             url=self.judge.spec.url,
         )
@@ -120,9 +130,7 @@ class OpenedJudge:
         if self.writes and not self.family.reads_alone:
             return self.family.name
         if not self.writes:
-            raise FamilyError(
-                f"judge '{self.name}' has a scoring head: it reads one answer at a time"
-            )
+            raise FamilyError(f"judge '{self.name}' has a head: it is asked in one way only")
         return _PAIR_OF.get(self.family.name, PAIR)
 
     def single_family(self) -> str:
@@ -168,7 +176,15 @@ class OpenedJudge:
     def _mode_of(self, family: str) -> Mode:
         if self._wanted is not None:
             return self._wanted
-        return "score" if load_family(family).file.score_mode is not None else "reason"
+        file = self._family(family, "reason").file
+        return "score" if file.score_mode is not None else "reason"
+
+    def _family(self, name: str, mode: Mode, demonstrations: Sequence[Sample] = ()) -> TextFamily:
+        if self._own is not None and name == self._own.name:
+            return type(self._own)(
+                self._own.file, where=self._own.where, mode=mode, demonstrations=demonstrations
+            )
+        return load_family(name, mode=mode, demonstrations=demonstrations)
 
 
 def _names() -> frozenset[str]:

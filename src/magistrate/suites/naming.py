@@ -16,6 +16,7 @@ from typing import cast
 from magistrate.engines.base import Engine
 from magistrate.errors import FamilyError
 from magistrate.ids import content_id
+from magistrate.judging.folder import read_judge_file
 from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.judging.resolve import find_judge_folder, load_judge
 from magistrate.messages import Choices, Completion, Message, Part, Sampling
@@ -142,7 +143,8 @@ class Naming:
             FamilyError: The names are no list of categories, or the judge has a scoring head.
         """
         CategoryFamily(names)
-        if engine is None and find_judge_folder(judge) is not None:
+        folder = find_judge_folder(judge) if engine is None else None
+        if folder is not None and read_judge_file(folder).has_head:
             raise FamilyError(
                 f"judge '{judge}' has a scoring head: it writes nothing, so it cannot name "
                 f"categories; take a judge that writes, such as hf:MODEL or openai:MODEL"

@@ -19,6 +19,9 @@ module             what it does
 ``exactly``        exact distributions over verdicts
 ``sampling``       the next token of each reply
 ``writing``        replies, in batches
+``head_models``    models with a head on top
+``heads``          the engine for judge folders with a head
+``head_opening``   opens it
 ``memory``         what is done when memory runs out
 =================  ================================================================
 """

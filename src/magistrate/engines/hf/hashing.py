@@ -18,6 +18,20 @@ _KNOWN = "weights.json"
 def hash_weights(files: Sequence[Path]) -> str:
     """Return the SHA-256 of a file; of several, that of their names and hashes.
 
+    Raises:
+        EngineError: A file cannot be read.
+    """
+    hashes = hash_each(files)
+    if len(hashes) == 1:
+        return hashes[0]
+    named = zip((file.name for file in files), hashes, strict=True)
+    listing = "".join(f"{name} {digest}\n" for name, digest in sorted(named))
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def hash_each(files: Sequence[Path]) -> list[str]:
+    """Return the SHA-256 of each file.
+
     Hashes are remembered in the home folder of magistrate, by path, size and time of change. Where
     that cannot be written, they are computed anew each time.
 
@@ -26,7 +40,7 @@ def hash_weights(files: Sequence[Path]) -> str:
     """
     known = _read_known()
     before = dict(known)
-    hashes = {}
+    hashes = []
     for file in files:
         path = file.resolve()
         try:
@@ -38,13 +52,10 @@ def hash_weights(files: Sequence[Path]) -> str:
                 known[str(path)] = entry
         except OSError as error:
             raise EngineError(f"{file}: cannot be read ({error.strerror})") from error
-        hashes[file.name] = str(entry[2])
+        hashes.append(str(entry[2]))
     if known != before:
         _write_known(known)
-    if len(hashes) == 1:
-        return next(iter(hashes.values()))
-    listing = "".join(f"{name} {digest}\n" for name, digest in sorted(hashes.items()))
-    return hashlib.sha256(listing.encode()).hexdigest()
+    return hashes
 
 
 def _hash_file(path: Path) -> str:

@@ -44,19 +44,19 @@ def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions
             is not known, weights are missing, or memory is too small.
         MissingExtraError: A package is missing.
     """
-    device = _device(options.device)
+    device = choose_device(options.device)
     common: dict[str, Any] = {
         "local_files_only": True,
         "trust_remote_code": options.trust_remote_code,
     }
     if files.gguf is not None:
-        _need("gguf", f"the GGUF file {files.gguf}")
+        need("gguf", f"the GGUF file {files.gguf}")
         common["gguf_file"] = files.gguf
     folder = str(files.folder)
-    with quiet(), _explained(files.name, options):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **common)
+    with quiet(), explained(files.name, options):
+        tokenizer = _tokenizer(folder, common, options)
         config = transformers.AutoConfig.from_pretrained(folder, **common)
-        dtype = _dtype(config, files.gguf, options, device)
+        dtype = choose_dtype(config, files.gguf, options, device)
         if getattr(config.get_text_config(), "attn_logit_softcapping", None):
             # The fast attention of some releases of transformers silently leaves it out.
             common["attn_implementation"] = "eager"
@@ -65,7 +65,7 @@ def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions
             use_safetensors=files.gguf is None or None,
             output_loading_info=True,
             **common,
-            **_placement(dtype, device, options),
+            **placement(dtype, device, options),
         )
     _check_complete(files.name, report)
     if adapter is not None:
@@ -75,7 +75,15 @@ def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions
     return LoadedModel(model, tokenizer, dtype)
 
 
-def _device(wish: str) -> str:
+def _tokenizer(folder: str, common: dict[str, Any], options: HfOptions) -> Any:
+    if options.tokenizer is None:
+        return transformers.AutoTokenizer.from_pretrained(folder, **common)
+    own = {name: value for name, value in common.items() if name != "gguf_file"}
+    return transformers.AutoTokenizer.from_pretrained(options.tokenizer, **own)
+
+
+def choose_device(wish: str) -> str:
+    """Return where to run; the error says what is there instead."""
     if wish == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if wish.startswith("cuda"):
@@ -91,11 +99,12 @@ def _device(wish: str) -> str:
     return wish
 
 
-def _dtype(config: Any, gguf: str | None, options: HfOptions, device: str) -> str:
+def choose_dtype(config: Any, gguf: str | None, options: HfOptions, device: str) -> str:
+    """Return the precision: what was asked for, or what suits the weights and the device."""
     if options.dtype == "4bit":
         if not device.startswith("cuda"):
             raise EngineError("dtype=4bit needs a CUDA GPU; use dtype=fp32 or bf16 here")
-        _need("bitsandbytes", "dtype=4bit")
+        need("bitsandbytes", "dtype=4bit")
         return "4bit"
     if options.dtype != "auto":
         return options.dtype
@@ -109,7 +118,7 @@ def _dtype(config: Any, gguf: str | None, options: HfOptions, device: str) -> st
     return _NAMES.get(dtype, "fp32")
 
 
-def _placement(dtype: str, device: str, options: HfOptions) -> dict[str, Any]:
+def placement(dtype: str, device: str, options: HfOptions) -> dict[str, Any]:
     """Return the settings for precision and place."""
     if dtype == "4bit":
         config = transformers.BitsAndBytesConfig(
@@ -140,7 +149,7 @@ def _check_complete(name: str, report: Any) -> None:
 
 
 def _with_adapter(model: Any, adapter: ModelFiles, *, merge: bool) -> Any:
-    _need("peft", "a LoRA adapter")
+    need("peft", "a LoRA adapter")
     import peft
 
     try:
@@ -151,7 +160,8 @@ def _with_adapter(model: Any, adapter: ModelFiles, *, merge: bool) -> Any:
     return adapted.merge_and_unload() if merge else adapted.get_base_model()
 
 
-def _need(package: str, what: str) -> None:
+def need(package: str, what: str) -> None:
+    """Raise MissingExtraError where a package is not installed."""
     from importlib.util import find_spec
 
     if find_spec(package) is None:
@@ -176,7 +186,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _explained(name: str, options: HfOptions) -> Iterator[None]:
+def explained(name: str, options: HfOptions) -> Iterator[None]:
     """Turn whatever the loading libraries raise into an error that says what to do."""
     try:
         yield
