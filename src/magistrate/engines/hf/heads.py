@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from magistrate.engines.base import EngineInfo
-from magistrate.engines.head_outputs import log_softmax
+from magistrate.engines.head_outputs import completion_of, log_softmax
 from magistrate.engines.hf.head_models import batch_of, outputs_of, reads_from_left
 from magistrate.engines.hf.memory import free_memory, is_out_of_memory
 from magistrate.engines.room import make_batches
