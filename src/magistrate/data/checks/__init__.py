@@ -1,0 +1,1 @@
+"""What may be wrong with labelled data: duplicates, leaks, imbalances, missing labels."""
