@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from magistrate.errors import InputError
 from magistrate.metrics.gold import NO_MAJORITY, annotator_vote, majority
+from magistrate.prompts.mentions import swap_mentions
 from magistrate.prompts.outcome import ranking_of
 from magistrate.records import Gold, Preference, Probabilities, Sample
 
@@ -238,8 +239,6 @@ def reordered_gold(gold: Gold, order: Sequence[int]) -> Gold:
     if gold.ranking is not None:
         changes["ranking"] = _permuted(gold.ranking, order)
     if gold.reasons:
-        from magistrate.prompts.mentions import swap_mentions
-
         changes["reasons"] = swap_mentions(gold.reasons, order)
     return gold.model_copy(update=changes)
 
