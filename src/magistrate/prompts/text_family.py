@@ -188,6 +188,17 @@ class TextFamily:
         return self.file.shows_images
 
     @property
+    def shows_reference(self) -> bool:
+        """Whether prompts show the sample's reference, where it has one."""
+        return not {"reference", "references"}.isdisjoint(self._template.variables)
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """Lowest and highest score of a verdict; None where verdicts are no scores."""
+        low, high = (getattr(self.file.verdict, name, None) for name in ("low", "high"))
+        return None if low is None or high is None else (low, high)
+
+    @property
     def sampling(self) -> Sampling:
         """How replies are written in the family's mode."""
         section = self.file.score_mode if self.mode == "score" else self.file.sampling
