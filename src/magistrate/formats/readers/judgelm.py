@@ -107,17 +107,21 @@ def _reference(f: Fields) -> str | None:
 
 
 def _training(f: Fields) -> Item:
-    gold = [_teacher_gold(f, _TEACHER, "text", "score")]
+    gold = [_teacher_gold(f, _TEACHER, "text", "score", with_reference=False)]
     if f.has("text_w_reference") or f.has("score_w_reference"):
         name = f"{_TEACHER} with reference"
-        gold.append(_teacher_gold(f, name, "text_w_reference", "score_w_reference"))
+        keys = ("text_w_reference", "score_w_reference")
+        gold.append(_teacher_gold(f, name, *keys, with_reference=True))
     return f.item(_sample(f, gold=tuple(gold)))
 
 
-def _teacher_gold(f: Fields, annotator: str, text_key: str, score_key: str) -> Gold:
+def _teacher_gold(
+    f: Fields, annotator: str, text_key: str, score_key: str, *, with_reference: bool
+) -> Gold:
     text = f.optional_text(text_key)
     scores = f.numbers(score_key, 2)
-    return score_gold(annotator, scores, after_scores(text) if text else None)
+    gold = score_gold(annotator, scores, after_scores(text) if text else None)
+    return gold.model_copy(update={"with_reference": with_reference})
 
 
 def _judgement(f: Fields) -> Item:
