@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from magistrate.cli import data_ask
+from magistrate.cli import data_ask, data_make
 
 app = typer.Typer(
     help="Build judge data: questions, answers, pairs, references, labels; check and split it.",
     rich_markup_mode=None,
     invoke_without_command=True,
 )
+app.command("questions", epilog=data_make.QUESTIONS_EXAMPLES)(data_make.questions)
 app.command("answers", epilog=data_ask.ANSWERS_EXAMPLES)(data_ask.answers)
+app.command("pairs", epilog=data_make.PAIRS_EXAMPLES)(data_make.pairs)
 
 
 @app.callback()

@@ -196,7 +196,7 @@ def _made(
             yield bad
             continue
         models = [files[place].model for place in chosen]
-        yield Item(_where(items), _merged(samples, models), (), _notices(items))
+        yield Item(_where(items), merge_answers(samples, models), (), _notices(items))
 
 
 def _where(items: Sequence[Item]) -> Where:
@@ -207,7 +207,14 @@ def _notices(items: Sequence[Item]) -> tuple[Any, ...]:
     return tuple(notice for item in items for notice in item.notices)
 
 
-def _merged(samples: Sequence[Sample], models: Sequence[str]) -> Sample:
+def merge_answers(samples: Sequence[Sample], models: Sequence[str]) -> Sample:
+    """Return samples of one question as one sample with all their answers.
+
+    Args:
+        samples: The first one's question and id are kept; what else there is comes from the first
+            that has it. What the files say of single answers stands in ``meta`` as ``answer1``, ...
+        models: Names of models for answers that have none, one for each sample.
+    """
     answers = [
         answer if answer.model is not None else Answer(**{**dict(answer), "model": model})
         for sample, model in zip(samples, models, strict=True)
