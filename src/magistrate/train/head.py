@@ -21,7 +21,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from magistrate.records import Sample
+from magistrate.train.encoding import Unfit
 from magistrate.train.recipe import HeadName, Recipe
+
+__all__ = [
+    "Batch",
+    "Finished",
+    "Head",
+    "Item",
+    "Losses",
+    "PartLoss",
+    "Unfit",
+    "open_head",
+]
 
 if TYPE_CHECKING:
     from magistrate.engines.hf.loading import LoadedModel
@@ -44,17 +56,6 @@ class Item(Protocol):
     def cut(self) -> Mapping[str, int]:
         """Tokens cut from each part so that the sample fits; parts that are whole are not named."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Unfit:
-    """A sample that cannot be learned from, and why.
-
-    Attributes:
-        reason: A few words, equal for equal causes, so that they can be counted.
-    """
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

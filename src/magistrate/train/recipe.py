@@ -13,9 +13,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from magistrate.errors import InputError, nearest_of, what_is_needed
 from magistrate.records import Record
@@ -46,6 +46,9 @@ class DataSection(Record):
     dev_limit: int | None = Field(default=None, ge=1)
     """Use only the first so many samples to evaluate on."""
 
+    licence: str = ""
+    """Licence of the data, for the judge's card."""
+
     @field_validator("train", "dev", mode="before")
     @classmethod
     def _one_file(cls, files: Any) -> Any:
@@ -60,9 +63,9 @@ class JudgeSection(Record):
     base: str = Field(min_length=1)
     """The model to start from: a folder with safetensors, a GGUF file, or the hub's id."""
     head: HeadName = "generate"
-    family: str = "pairwise"
-    """How the judge is asked: a family of the catalog or a folder. Heads that classify or regress
-    use its prompt alone where they use it at all."""
+    family: str = "pair"
+    """How the judge is asked: a family of the catalog or a folder. For heads that classify or
+    regress it is a folder with a template of theirs, or left at its default."""
     mode: Literal["reason", "score"] = "reason"
     """Whether a judge that writes also learns to explain; ``score``: its verdict alone."""
     revision: str | None = None
@@ -75,6 +78,8 @@ class JudgeSection(Record):
     """Run Python code that comes with the model. It can do anything that you can."""
     offline: bool = False
     """Take from the hub only what has been fetched before. Paths never ask the hub."""
+    licence: str = ""
+    """Licence of the base, for the judge's card."""
 
 
 class AugmentSection(Record):
@@ -92,15 +97,10 @@ class LossSection(Record):
     verdict: float = Field(default=1.0, ge=0)
     """Weight of a token of the verdict."""
     reasons: float = Field(default=1.0, ge=0)
-    """Weight of a token of the reasons, and of all else that a judge writes."""
+    """Weight of a token of the reasons. All else that a judge writes, the end sign among it,
+    weighs 1."""
     regress: Literal["bradley-terry", "scores"] = "bradley-terry"
     """Head ``regress``: learn which answer wins, or the scores themselves."""
-
-    @model_validator(mode="after")
-    def _something_is_learned(self) -> Self:
-        if self.verdict == self.reasons == 0:
-            raise ValueError("verdict and reasons weigh nothing: there is nothing to learn")
-        return self
 
 
 class OptimSection(Record):
