@@ -21,11 +21,21 @@ class DataHasher:
 
     def add(self, sample: Sample) -> None:
         """Add one sample."""
-        self._digests.append(hashlib.sha256(_content(sample)).digest())
+        self._digests.append(sample_digest(sample))
 
     def result(self) -> str:
         """Return the hash of all so far: 64 hex digits."""
-        return hashlib.sha256(b"".join(sorted(self._digests))).hexdigest()
+        return hash_of_digests(self._digests)
+
+
+def sample_digest(sample: Sample) -> bytes:
+    """Return the SHA-256 of what one sample says."""
+    return hashlib.sha256(_content(sample)).digest()
+
+
+def hash_of_digests(digests: Iterable[bytes]) -> str:
+    """Return the hash of the data whose samples have these digests: 64 hex digits."""
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
 def data_hash(samples: Iterable[Sample]) -> str:

@@ -1,10 +1,10 @@
 """Check labelled data before training or measuring with them.
 
-    from magistrate.data.checks.check import check_data
+from magistrate.data.checks.check import check_data
 
-    report = check_data("labelled.jsonl", against=["testset.json"])
-    for finding in report.findings:
-        print(finding.severity, finding.says)
+report = check_data("labelled.jsonl", against=["testset.json"])
+for finding in report.findings:
+    print(finding.severity, finding.says)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from magistrate.data.checks.balance import Limits, balance, labelled
-from magistrate.data.checks.collected import Collected, Texts, collect
+from magistrate.data.checks.collected import Collected, Collector, Texts, collect
 from magistrate.data.checks.duplicates import duplicates, near_answers, near_questions
 from magistrate.data.checks.findings import CheckReport, Finding, in_sequence
 from magistrate.data.checks.leaks import (
@@ -66,6 +66,19 @@ def check_data(
     step("reading")
     data = collect(read_samples(*files, format=format, columns=columns))
     tests = collect_tests(against)
+    return check_collected(data, tests, files, against, near, limits, step)
+
+
+def check_collected(
+    data: Collected,
+    tests: Collected | None,
+    files: Sequence[AnyPath],
+    against: Sequence[AnyPath],
+    near: Nearness | None,
+    limits: Limits,
+    step: Step,
+) -> CheckReport:
+    """Do what :func:`check_data` does with samples that were read already."""
     findings = list(_findings(data, tests, near, limits, step))
     return CheckReport(
         files=tuple(map(os.fspath, files)),
@@ -90,8 +103,6 @@ def collect_tests(against: Sequence[AnyPath]) -> Collected | None:
     Raises:
         InputError: One cannot be read.
     """
-    from magistrate.data.checks.collected import Collector
-
     if not against:
         return None
     collector = Collector()
@@ -137,10 +148,10 @@ def _findings(
             do="mend them, or they are missing from everything below",
         )
     step("duplicates")
-    yield from duplicates(data)
-    step("near-duplicate questions")
     questions = data.questions.list()
-    pairs, begin = near_with_tests(questions, tests and tests.questions, near)
+    yield from duplicates(data, questions)
+    step("near-duplicate questions")
+    pairs, begin = near_with_tests(questions, None if tests is None else tests.questions, near)
     if tests is not None:
         leaks = leaks_among(questions, tests.questions, pairs, begin)
         yield from leaked_questions(data, questions, tests, leaks)
@@ -148,7 +159,7 @@ def _findings(
         yield from near_questions(data, questions, among(pairs, begin))
     step("near-duplicate answers")
     answers = data.answers.list()
-    pairs, begin = near_with_tests(answers, tests and tests.answers, near)
+    pairs, begin = near_with_tests(answers, None if tests is None else tests.answers, near)
     if tests is not None:
         found: list[Leak] = leaks_of_answers(answers, tests.answers, pairs, begin)
         yield from leaked_answers(data, answers, tests, found)

@@ -116,7 +116,7 @@ class Collected:
             text=excerpt(text),
             other_file=other_file,
             other_row=other_row,
-            **more,  # type: ignore[arg-type]
+            **more,
         )
 
 
@@ -215,8 +215,9 @@ def noticed(sample: Sample) -> Iterator[tuple[str, str]]:
     given = [gold for gold in sample.gold if not is_merged(gold)]
     votes = {vote for gold in given if (vote := annotator_vote(gold)) is not None}
     if {"first", "second"} <= votes and len(sample.answers) == 2:
-        yield "contradicting-annotators", ", ".join(
-            f"{gold.annotator or 'annotator'} {annotator_vote(gold)}" for gold in given
+        yield (
+            "contradicting-annotators",
+            ", ".join(f"{gold.annotator or 'annotator'} {annotator_vote(gold)}" for gold in given),
         )
 
 

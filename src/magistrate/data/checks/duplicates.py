@@ -17,20 +17,27 @@ if TYPE_CHECKING:
 _NAMES = {1: "first", 0: "tie", -1: "second"}
 
 
-def duplicates(data: Collected) -> Iterator[Finding]:
-    """Yield what is to be said of samples with equal texts (after normalisation)."""
+def duplicates(data: Collected, questions: Sequence[str]) -> Iterator[Finding]:
+    """Yield what is to be said of samples with equal texts (after normalisation).
+
+    Args:
+        data: The samples.
+        questions: Texts of the questions by place.
+    """
     groups: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for sample in range(data.samples):
         key = data.question_of[sample], tuple(sorted(data.answers_at(sample)))
         groups[key].append(sample)
     repeated = [group for group in groups.values() if len(group) > 1]
-    yield from _same_pairs(data, repeated)
-    yield from _contradictions(data, repeated)
-    yield from _equal_answers(data)
+    yield from _same_pairs(data, repeated, questions)
+    yield from _contradictions(data, repeated, questions)
+    yield from _equal_answers(data, questions)
     yield from _repeated_questions(data)
 
 
-def _same_pairs(data: Collected, groups: Sequence[Sequence[int]]) -> Iterator[Finding]:
+def _same_pairs(
+    data: Collected, groups: Sequence[Sequence[int]], questions: Sequence[str]
+) -> Iterator[Finding]:
     if not groups:
         return
     extra = sum(len(group) - 1 for group in groups)
@@ -47,7 +54,7 @@ def _same_pairs(data: Collected, groups: Sequence[Sequence[int]]) -> Iterator[Fi
         f"answers exchanged",
         do="drop the repeats, or they weigh double; `data split` keeps them on one side",
         examples=tuple(
-            data.example(sample, other=(data, group[0]))
+            data.example(sample, questions[data.question_of[sample]], (data, group[0]))
             for group in groups
             for sample in group[1:]
         )[:EXAMPLES_KEPT],
@@ -55,7 +62,9 @@ def _same_pairs(data: Collected, groups: Sequence[Sequence[int]]) -> Iterator[Fi
     )
 
 
-def _contradictions(data: Collected, groups: Sequence[Sequence[int]]) -> Iterator[Finding]:
+def _contradictions(
+    data: Collected, groups: Sequence[Sequence[int]], questions: Sequence[str]
+) -> Iterator[Finding]:
     """Yield pairs that stand there twice with different labels, the answers mapped back."""
     examples: list[Example] = []
     opposite = other = 0
@@ -73,7 +82,8 @@ def _contradictions(data: Collected, groups: Sequence[Sequence[int]]) -> Iterato
             other += 1
         (one, first), (two, second) = known[0], next(k for k in known if k[1] != known[0][1])
         note = f"{_NAMES[first]} against {_NAMES[second]}, the answers as in the former"
-        examples.append(data.example(two, other=(data, one), note=note))
+        text = questions[data.question_of[two]]
+        examples.append(data.example(two, text, (data, one), note=note))
     if examples:
         yield Finding(
             check="contradicting-duplicates",
@@ -96,7 +106,7 @@ def _label_as(data: Collected, sample: int, places: tuple[int, ...]) -> int | No
     return label if data.answers_at(sample) == places else -label
 
 
-def _equal_answers(data: Collected) -> Iterator[Finding]:
+def _equal_answers(data: Collected, questions: Sequence[str]) -> Iterator[Finding]:
     found = [
         sample
         for sample in range(data.samples)
@@ -112,7 +122,10 @@ def _equal_answers(data: Collected) -> Iterator[Finding]:
         says=f"{counted(len(found), 'pair')} have the same answer twice, {len(decided):,} of them "
         f"with a label that prefers one",
         do="drop them, or label them tie: nothing can be learnt from them but position",
-        examples=tuple(data.example(sample) for sample in (decided or found)[:EXAMPLES_KEPT]),
+        examples=tuple(
+            data.example(sample, questions[data.question_of[sample]])
+            for sample in (decided or found)[:EXAMPLES_KEPT]
+        ),
         values={"decided": len(decided)},
     )
 

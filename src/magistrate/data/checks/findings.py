@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from pydantic import Field
+
 from magistrate.formats.base import BadRow, Notice
 from magistrate.records import Record
 
@@ -50,7 +52,7 @@ class Finding(Record):
     """What to do about it."""
     examples: tuple[Example, ...] = ()
     """The first 1,000."""
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = Field(default_factory=dict)
     """The numbers behind it."""
 
 

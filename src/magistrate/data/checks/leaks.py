@@ -35,7 +35,9 @@ class Leak:
     similarity: float | None = None
 
 
-def leaks_among(ours: Sequence[str], tests: Texts, near: NearPairs | None, begin: int) -> list[Leak]:
+def leaks_among(
+    ours: Sequence[str], tests: Texts, near: NearPairs | None, begin: int
+) -> list[Leak]:
     """Return every text of ours that a test set has, each once, with the plainest reason.
 
     Args:

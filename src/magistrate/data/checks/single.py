@@ -1,4 +1,4 @@
-"""What is to be noticed of samples one by one: empty, unread, contradicting, without a reference."""
+"""What is to be noticed of samples one by one: empty, unread, contradicting, lacking something."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ _KINDS: tuple[tuple[str, Severity, str, str], ...] = (
     (
         "reference-lost",
         "warning",
-        "was labelled with a reference that is not there|"
-        "were labelled with a reference that is not there",
+        "was labelled with a reference that is gone|were labelled with a reference that is gone",
         "join the references again, or leave these labels out",
     ),
     (

@@ -48,16 +48,22 @@ def _lines(report: Contents) -> Iterator[str]:
             yield f"- {markdown_text(line)}"
 
 
-def _section(section: Section, runs: Sequence[str]) -> Iterator[str]:
+def section_lines(section: Section) -> Iterator[str]:
+    """Yield the lines of a section, without the samples that it may show."""
     yield ""
     yield f"## {markdown_text(section.title)}"
-    yield ""
-    yield markdown_text(section.explains)
+    if section.explains:
+        yield ""
+        yield markdown_text(section.explains)
     for reason in section.absent:
         yield ""
         yield f"*{markdown_text(reason)}*"
     for figure in section.figures:
         yield from _figure(figure)
+
+
+def _section(section: Section, runs: Sequence[str]) -> Iterator[str]:
+    yield from section_lines(section)
     last: int | None = None
     for card in section.cards:
         if card.run != last:

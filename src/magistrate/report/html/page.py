@@ -53,6 +53,26 @@ def render_page(report: Contents) -> str:
     )
 
 
+def render_unscripted(template: str, **values: object) -> str:
+    """Return a page with figures and no script; nothing can run on it.
+
+    Args:
+        template: Name of a template in this folder.
+        values: What it shows.
+    """
+    from markupsafe import Markup
+
+    style = _file("style.css")
+    environment = _environment()
+    environment.globals.update(draw_figure=lambda figure: _figure(environment, figure))
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+    return environment.get_template(template).render(
+        style=Markup(style),  # noqa: S704 (our own file)
+        policy=policy,
+        **values,
+    )
+
+
 def content_policy(style: str, script: str) -> str:
     """Return the policy: nothing loads, and only this style and this script count."""
     return (
