@@ -14,6 +14,7 @@ app = typer.Typer(
 app.command("questions", epilog=data_make.QUESTIONS_EXAMPLES)(data_make.questions)
 app.command("answers", epilog=data_ask.ANSWERS_EXAMPLES)(data_ask.answers)
 app.command("pairs", epilog=data_make.PAIRS_EXAMPLES)(data_make.pairs)
+app.command("references", epilog=data_ask.REFERENCES_EXAMPLES)(data_ask.references)
 app.command("check", epilog=data_check.CHECK_EXAMPLES)(data_check.check)
 app.command("split", epilog=data_check.SPLIT_EXAMPLES)(data_check.split)
 app.command("card", epilog=data_check.CARD_EXAMPLES)(data_check.card)

@@ -27,6 +27,7 @@ from magistrate.report.text import counted, dollars
 
 if TYPE_CHECKING:
     from magistrate.data.answers import AnswersMade
+    from magistrate.data.references import ReferencesMade
     from magistrate.records import Usage
 
 ANSWERS_EXAMPLES = example(
@@ -212,7 +213,7 @@ def spent(usage: Usage, cost: float) -> str:
 
 
 def _tell_failures(
-    terminal: Terminal, failures: tuple[dict[str, Any], ...], total: int, place: str
+    terminal: Terminal, failures: tuple[dict[str, Any], ...], total: int, place: str | None
 ) -> None:
     if not total:
         return
@@ -222,7 +223,154 @@ def _tell_failures(
             f"  {failure.get('model') or ''} {failure.get('question_id') or failure.get('row')}: "
             f"{failure['reason']}"
         )
-    terminal.note(f"  all are listed in {place}")
+    if place is not None:
+        terminal.note(f"  all are listed in {place}")
+
+
+def references(
+    pairs: Annotated[
+        list[str],
+        typer.Argument(metavar="PAIRS", help="Samples, in any known format.", show_default=False),
+    ],
+    engine: OneEngineOption = None,
+    given: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="References by question or by id: MT-bench's, PandaLM's, any rows with both. "
+            "They go before the engine's.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="File of samples to write.")
+    ] = Path("pairs-ref.jsonl"),
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put new references in the place of the input's.")
+    ] = False,
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Known right answers by question or by id, which a reference must hold.",
+            show_default=False,
+        ),
+    ] = None,
+    check_with: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE", help="A judge that grades each reference.", show_default=False
+        ),
+    ] = None,
+    harm_with: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            help="A judge that grades whether a reference could do harm.",
+            show_default=False,
+        ),
+    ] = None,
+    min_score: Annotated[
+        float, typer.Option(metavar="X", help="Lowest grade of these judges that passes.")
+    ] = 5.0,
+    harmful_words: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Words or patterns, one a line, that no reference may have. There is no list of "
+            "our own.",
+            show_default=False,
+        ),
+    ] = None,
+    by_words: Annotated[
+        bool,
+        typer.Option(
+            "--by-words/--not-by-words",
+            help="Drop references whose words fit other questions better than their own.",
+        ),
+    ] = True,
+    temperature: TemperatureOption = 0.0,
+    max_tokens: MaxTokensOption = 1024,
+    seed: SeedOption = 0,
+    system: SystemOption = None,
+    settings: ModelOptions = None,
+    max_cost: MaxCostOption = None,
+    columns: ColumnsOption = None,
+    format_name: FormatOption = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Give samples a reference each, written by a model or out of a file; drop the bad ones.
+
+    Dropped are empty, cut and refusing references, those that say the question again or equal an
+    answer, those whose words fit other questions better, and what gold answers or judges find.
+    Every sample is written, with a reference or without; what was dropped is listed with reasons.
+    """
+    from magistrate.data.answers import checked_sampling
+    from magistrate.data.references import Filters, add_references
+    from magistrate.messages import Sampling
+
+    terminal = Terminal(as_json, quiet)
+    with _progress(terminal, "asking") as view:
+        made = add_references(
+            *pairs,
+            out=out,
+            engine=engine,
+            given=given,
+            filters=Filters(
+                check_with=check_with,
+                harm_with=harm_with,
+                min_score=min_score,
+                harmful_words=(_text_of(harmful_words, "--harmful-words") or "").splitlines(),
+                gold=gold,
+                by_words=by_words,
+            ),
+            replace=replace,
+            sampling=checked_sampling(
+                Sampling(), temperature=temperature, max_tokens=max_tokens, seed=seed
+            ),
+            system=_text_of(system),
+            format=format_name,
+            columns=read_columns(columns),
+            strict=strict,
+            options=read_engine_options(settings),
+            max_cost=max_cost,
+            on_progress=view,
+            on_notice=view.notice,
+        )
+    terminal.notices(made.notices)
+    terminal.bad_rows(made.bad, made.bad_count, None)
+    if not as_json:
+        terminal.facts(_reference_facts(made))
+    _tell_failures(terminal, made.failures, made.failed, None)
+    terminal.json(made.model_dump(mode="json"))
+
+
+def _reference_facts(made: ReferencesMade) -> list[tuple[str, str]]:
+    from magistrate.data.reference_checks import REASONS
+
+    samples = counted(made.samples, "sample")
+    rows = [("written", f"{samples} to {made.output}, {made.with_reference:,} with a reference")]
+    sources = (
+        (made.had_one, "had one"),
+        (made.given, "from the file"),
+        (made.missing, "have none"),
+    )
+    rows += [("samples", f"{number:,} {what}") for number, what in sources if number]
+    for reason, number in made.dropped.items():
+        rows.append((f"{number:,} {reason}", f"dropped: {REASONS[reason]}"))
+    if made.dropped_file:
+        rows.append(("", f"all that was dropped is listed in {made.dropped_file}"))
+    if made.unchecked_words:
+        rows.append(("not checked", f"{made.unchecked_words:,} by words: too short, or too few"))
+    if made.unchecked_judge:
+        rows.append(("not checked", f"{made.unchecked_judge:,} by a judge, who gave no grade"))
+    if made.asked:
+        rows.append(("asked", counted(made.asked, "question")))
+        rows.append(("took", spent(made.usage, made.cost)))
+    return rows
 
 
 @contextmanager
@@ -231,7 +379,7 @@ def _progress(terminal: Terminal, label: str) -> Iterator[ProgressView]:
         yield view
 
 
-def _text_of(path: Path | None) -> str | None:
+def _text_of(path: Path | None, option: str = "--system") -> str | None:
     """Return a text file's contents.
 
     Raises:
