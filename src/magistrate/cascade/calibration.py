@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from magistrate.errors import InputError
 from magistrate.judging.calibration import Calibration, Method
-from magistrate.metrics.draws import SEED
+from magistrate.metrics.learned import fold_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,19 +141,6 @@ def cross_fitted(
     questions = np.asarray(clusters)
     usable = usable_methods(y, questions, method, is_probability=is_probability, folds=folds)
     return _cross(x, y, questions, usable, is_probability, folds)
-
-
-def fold_of(clusters: ArrayLike, folds: int = FOLDS) -> Integers:
-    """Return the fold of each sample, from 0; samples of one question are in one fold.
-
-    Folds depend on the questions alone, not on their sequence.
-    """
-    import numpy as np
-
-    names, places = np.unique(np.asarray(clusters), return_inverse=True)
-    order = np.random.default_rng(SEED).permutation(len(names))
-    found: Integers = (order % folds)[places]
-    return found
 
 
 def usable_methods(

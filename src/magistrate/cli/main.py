@@ -22,7 +22,9 @@ from magistrate.cli import (
     ask,
     bench,
     cache,
+    calibrate,
     compare,
+    confidence,
     convert,
     data,
     evaluate,
@@ -34,6 +36,7 @@ from magistrate.cli import (
     probe,
     rank,
     runs,
+    train,
 )
 from magistrate.cli import report as report_page
 from magistrate.cli.exits import (
@@ -66,10 +69,13 @@ app.command("inspect", epilog=inspect.EXAMPLES)(inspect.inspect)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command("confidence", epilog=confidence.EXAMPLES)(confidence.confidence)
+app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("probe", epilog=probe.EXAMPLES)(probe.probe)
 app.command("pairs", epilog=pairs.EXAMPLES)(pairs.pairs)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("report", epilog=report_page.EXAMPLES)(report_page.report)
+app.command("train", epilog=train.EXAMPLES)(train.train)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
 app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")

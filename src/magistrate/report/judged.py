@@ -12,7 +12,7 @@ the labels in the same file, in the run, or in a file of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from os import fspath
 from pathlib import Path
@@ -28,6 +28,7 @@ from magistrate.metrics.singles import (
     SingleColumns,
 )
 from magistrate.records import Decision, Judgment, Sample
+from magistrate.report.drift import calibration_notices
 from magistrate.report.labels import Joiner, LabelJoin, Labels
 from magistrate.report.stored import AnyPath as AnyPath
 from magistrate.report.stored import Reading as Reading
@@ -146,7 +147,7 @@ def _of_run(run: Run, labels: Labels | None, columns: _Columns) -> Judged:
             joiner.label(sample, sample.source_id or "", len(sample.answers)) if joiner else sample
         )
         columns.add(row, own, judgments, decision)
-    return columns.result(
+    found = columns.result(
         judge=manifest.judge.name,
         source=str(run.path),
         format=RUN_FORMAT,
@@ -157,6 +158,8 @@ def _of_run(run: Run, labels: Labels | None, columns: _Columns) -> Judged:
         bad_rows=manifest.bad_rows,
         notices=tuple(run.notices()),
     )
+    said = calibration_notices(manifest.calibration, found.pairs)
+    return replace(found, notices=(*found.notices, *said)) if said else found
 
 
 class _Columns:
