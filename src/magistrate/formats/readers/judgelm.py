@@ -107,21 +107,23 @@ def _reference(f: Fields) -> str | None:
 
 
 def _training(f: Fields) -> Item:
-    gold = [_teacher_gold(f, _TEACHER, "text", "score", with_reference=False)]
+    gold = [_teacher_gold(f, "annotator", _TEACHER, ("text", "score"))]
     if f.has("text_w_reference") or f.has("score_w_reference"):
-        name = f"{_TEACHER} with reference"
         keys = ("text_w_reference", "score_w_reference")
-        gold.append(_teacher_gold(f, name, *keys, with_reference=True))
+        told = _teacher_gold(f, "annotator_w_reference", f"{_TEACHER} with reference", keys)
+        gold[0] = gold[0].model_copy(update={"with_reference": False})
+        gold.append(told.model_copy(update={"with_reference": True}))
     return f.item(_sample(f, gold=tuple(gold)))
 
 
-def _teacher_gold(
-    f: Fields, annotator: str, text_key: str, score_key: str, *, with_reference: bool
-) -> Gold:
-    text = f.optional_text(text_key)
-    scores = f.numbers(score_key, 2)
-    gold = score_gold(annotator, scores, after_scores(text) if text else None)
-    return gold.model_copy(update={"with_reference": with_reference})
+def _teacher_gold(f: Fields, name_key: str, teacher: str, keys: tuple[str, str]) -> Gold:
+    """Read what a teacher said; our writer notes its name, JudgeLM's own teacher is GPT-4."""
+    text = f.optional_text(keys[0])
+    scores = f.numbers(keys[1], 2)
+    noted = f.get("metadata")
+    name = noted.get(name_key) if isinstance(noted, Mapping) else None
+    annotator = name if isinstance(name, str) and name else teacher
+    return score_gold(annotator, scores, after_scores(text) if text else None)
 
 
 def _judgement(f: Fields) -> Item:

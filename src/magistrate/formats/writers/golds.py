@@ -40,10 +40,21 @@ def the_scores(sample: Sample) -> tuple[float, ...] | None:
     return gold.scores if gold else None
 
 
-def scored(sample: Sample) -> Gold | None:
-    """Return the first gold with a score for each answer."""
+def scored(sample: Sample, *, with_reference: bool | None = None) -> Gold | None:
+    """Return the first gold with a score for each answer.
+
+    Args:
+        sample: Whose gold is looked through.
+        with_reference: True: only what was said with the reference; False: only what was not, or
+            of which that is not known; None: all.
+    """
     count = len(sample.answers)
-    return next((g for g in sample.gold if g.scores is not None and len(g.scores) == count), None)
+    fitting = (
+        gold
+        for gold in sample.gold
+        if with_reference is None or (gold.with_reference is True) == with_reference
+    )
+    return next((g for g in fitting if g.scores is not None and len(g.scores) == count), None)
 
 
 def need_answers(sample: Sample, count: int) -> None:

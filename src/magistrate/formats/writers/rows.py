@@ -79,9 +79,28 @@ def _judgelm_text(gold: Gold) -> str:
 
 
 def judgelm_training(sample: Sample, place: int) -> dict[str, Any]:
-    """Return a JudgeLM training record: ground truth and judge sample in one."""
-    row = {**judgelm_sample(sample, place), **judgelm_truth(sample, place)}
+    """Return a JudgeLM training record: ground truth and judge sample in one.
+
+    Scores and reasons given without the reference (or with nobody knows what) are ``score`` and
+    ``text``; those given with it ``score_w_reference`` and ``text_w_reference``. A sample that was
+    labelled with the reference alone has them in both: JudgeLM reads no record without ``text``.
+
+    Raises:
+        RowError: The sample is no pair or has no gold scores.
+    """
+    with_reference = scored(sample, with_reference=True)
+    plain = scored(sample, with_reference=False) or with_reference
+    told = sample.model_copy(update={"gold": (plain,) if plain else ()})
+    row = {**judgelm_sample(sample, place), **judgelm_truth(told, place)}
+    row["review_id"] = sample.meta.get("review_id", sample.id)
     row.pop("gold", None)  # the scores say it, and only one of two may be edited later
+    if plain is not None and plain.annotator is not None:
+        row["metadata"] = {"annotator": plain.annotator}
+    if with_reference is not None and with_reference.scores is not None:
+        row["text_w_reference"] = _judgelm_text(with_reference)
+        row["score_w_reference"] = list(with_reference.scores)
+        if with_reference.annotator is not None:
+            row["metadata"]["annotator_w_reference"] = with_reference.annotator
     return row
 
 
