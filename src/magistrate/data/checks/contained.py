@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SHORTEST = 20
+SHORTEST = 12
 """Characters (normalised) from which on a contained text counts: 'who are you' is everywhere."""
 
 
