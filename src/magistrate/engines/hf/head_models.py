@@ -18,10 +18,9 @@ import torch
 import transformers
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from magistrate.engines.hf.encoding import context_of
 from magistrate.engines.hf.files import ModelFiles
 from magistrate.engines.hf.loading import (
-    DTYPES,
-    LoadedModel,
     choose_device,
     choose_dtype,
     explained,
@@ -31,6 +30,9 @@ from magistrate.engines.hf.loading import (
 )
 from magistrate.engines.hf.settings import HfOptions
 from magistrate.errors import EngineError
+
+_NOT_OF_THE_BASE = ("labels", "return_dict", "use_cache", "output_attentions", "task_ids")
+"""What wrappers pass to any model with a head."""
 
 
 def load_tokenizer(files: ModelFiles, *, trust_remote_code: bool = False) -> Any:
@@ -119,6 +121,16 @@ def join_adapter(model: Any, adapter: ModelFiles, *, merge: bool) -> Any:
         return adapted.merge_and_unload() if merge else adapted
 
 
+def context_of_base(files: ModelFiles, tokenizer: Any) -> int | None:
+    """Return the longest reading of a base in tokens; None when nobody says."""
+    given: dict[str, Any] = {"local_files_only": True}
+    if files.gguf is not None:
+        given["gguf_file"] = files.gguf
+    with quiet(), explained(files.name, HfOptions()):
+        config = transformers.AutoConfig.from_pretrained(str(files.folder), **given)
+    return context_of(config, tokenizer)
+
+
 def reads_from_left(model: Any) -> bool:
     """Whether a model with a head (perhaps wrapped by peft) is a decoder."""
     return _is_decoder(_bare(model))
@@ -150,21 +162,6 @@ def batch_of(readings: Sequence[Sequence[int]], *, decoder: bool, padding: int) 
     return {"input_ids": ids, "attention_mask": (torch.arange(width) < lengths[:, None]).long()}
 
 
-def packed_batch_of(readings: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return the tensors of readings behind one another in one row, for decoders.
-
-    Returns:
-        ``input_ids`` [1, T], ``position_ids`` [1, T], which begin anew with each reading, and
-        ``ends`` [B], the place of each last token in the row.
-    """
-    lengths = torch.tensor([len(ids) for ids in readings])
-    return {
-        "input_ids": torch.tensor([[token for ids in readings for token in ids]]),
-        "position_ids": torch.cat([torch.arange(int(length)) for length in lengths])[None],
-        "ends": lengths.cumsum(0) - 1,
-    }
-
-
 def _from_gguf(folder: str, outputs: int | None, given: dict[str, Any]) -> tuple[Any, Any]:
     """Return the decoder of a GGUF file with a new head; GGUF files hold none."""
     causal = transformers.AutoModelForCausalLM.from_pretrained(folder, **given)
@@ -181,6 +178,7 @@ def _from_gguf(folder: str, outputs: int | None, given: dict[str, Any]) -> tuple
     setattr(model, model.base_model_prefix, body)
     if not _is_decoder(model):
         raise EngineError("a GGUF file of this architecture cannot carry a head; use safetensors")
+    model.hf_quantizer, model.is_quantized = None, False
     model.to(next(body.parameters()).device)
     return model, ("score",)
 
@@ -198,20 +196,27 @@ def _forward_at_ends(
     Args:
         self: The model.
         input_ids: Token ids [B, L], or [1, T] of readings behind one another.
-        ends: Place [B] of each reading's last token in its row.
+        ends: Place [B] of each reading's last token in its row; without, the head is applied to
+            every token.
         attention_mask: Passed on.
-        position_ids: Given where readings stand behind one another.
-        others: Whatever else wrappers pass on; not used.
+        position_ids: Given where readings stand behind one another in one row.
+        others: What else the base understands is passed on.
     """
     body = getattr(self, self.base_model_prefix)
+    given = {name: value for name, value in others.items() if value is not None}
+    for name in _NOT_OF_THE_BASE:
+        given.pop(name, None)
     found = body(
         input_ids=input_ids,
         attention_mask=attention_mask,
         position_ids=position_ids,
         use_cache=False,
+        **given,
     )
     hidden = found.last_hidden_state
-    if position_ids is not None:
+    if ends is None:
+        last = hidden
+    elif position_ids is not None:
         last = hidden[0, ends]
     else:
         last = hidden[torch.arange(len(ends), device=hidden.device), ends]
@@ -233,16 +238,3 @@ def _refuse_mismatch(name: str, report: Any) -> None:
         raise EngineError(
             f"{name} has in another shape: {', '.join(wrong[:3])}; it has a head for something else"
         )
-
-
-__all__ = [
-    "DTYPES",
-    "LoadedModel",
-    "batch_of",
-    "join_adapter",
-    "load_head_model",
-    "load_tokenizer",
-    "outputs_of",
-    "packed_batch_of",
-    "reads_from_left",
-]
