@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from magistrate.cli.asking_options import (
+    EngineOption,
+    MaxCostOption,
+    MaxTokensOption,
+    ModelOptions,
+    OneEngineOption,
+    SeedOption,
+    SystemOption,
+    TemperatureOption,
+    TopPOption,
+    asking_progress,
+    spent,
+    tell_failures,
+    text_of,
+)
 from magistrate.cli.exits import NOTHING_JUDGED
 from magistrate.cli.help import example
 from magistrate.cli.options import (
@@ -21,14 +34,12 @@ from magistrate.cli.options import (
     read_columns,
     read_engine_options,
 )
-from magistrate.cli.progress import ProgressView
-from magistrate.cli.terminal import SHOWN_ROWS, Terminal
-from magistrate.report.text import counted, dollars
+from magistrate.cli.terminal import Terminal
+from magistrate.report.text import counted, harmless
 
 if TYPE_CHECKING:
     from magistrate.data.answers import AnswersMade
     from magistrate.data.references import ReferencesMade
-    from magistrate.records import Usage
 
 ANSWERS_EXAMPLES = example(
     "magistrate data answers examples/pairs.jsonl --engine scripted:echo --engine scripted:words "
@@ -43,60 +54,6 @@ TRANSLATE_EXAMPLES = example(
     "magistrate data translate examples/pairs.jsonl --engine scripted:echo --to German "
     "-o german.jsonl"
 )
-
-EngineOption = Annotated[
-    list[str],
-    typer.Option(
-        "--engine",
-        metavar="ENGINE:MODEL[@URL]",
-        help="Whom to ask; LABEL= before it says what the model is called in the data. May be "
-        "given several times.",
-        show_default=False,
-    ),
-]
-OneEngineOption = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        metavar="ENGINE:MODEL[@URL]",
-        help="Whom to ask; LABEL= before it says what the model is called in the data.",
-        show_default=False,
-    ),
-]
-SystemOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A text that the model is told first.", show_default=False),
-]
-TemperatureOption = Annotated[
-    float, typer.Option(metavar="T", min=0, max=2, help="0 takes the likeliest token each time.")
-]
-TopPOption = Annotated[
-    float, typer.Option("--top-p", metavar="P", help="Draw from the likeliest P of all tokens.")
-]
-MaxTokensOption = Annotated[
-    int, typer.Option("--max-tokens", metavar="N", min=1, help="Longest reply.")
-]
-SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Another seed draws others.")]
-MaxCostOption = Annotated[
-    float | None,
-    typer.Option(
-        "--max-cost",
-        metavar="DOLLARS",
-        min=0,
-        help="What may be spent on this output, all commands together.",
-        show_default=False,
-    ),
-]
-ModelOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="An option of the engine, or of one engine alone as ENGINE.NAME=VALUE; may be given "
-        "several times.",
-        show_default=False,
-    ),
-]
 
 
 def answers(
@@ -153,14 +110,14 @@ def answers(
     base = checked_sampling(
         Sampling(), temperature=temperature, top_p=top_p, max_tokens=max_tokens, seed=seed
     )
-    with _progress(terminal, "asking") as view:
+    with asking_progress(terminal, "asking") as view:
         made = answer_questions(
             *questions,
             engines=engine,
             out=out,
             decodings=[read_decoding(text, base) for text in decoding or ()]
             or [Decoding(DEFAULT, base)],
-            system=_text_of(system),
+            system=text_of(system),
             format=format_name,
             columns=read_columns(columns),
             limit=limit,
@@ -174,7 +131,7 @@ def answers(
     terminal.bad_rows(made.bad, made.bad_count, None)
     if not as_json:
         terminal.facts(_answer_facts(made))
-    _tell_failures(terminal, made.failures, made.failed, f"{made.folder}/failures.jsonl")
+    tell_failures(terminal, made.failures, made.failed, f"{made.folder}/failures.jsonl")
     terminal.json(made.model_dump(mode="json"))
     if not any(file.answers for file in made.files):
         raise typer.Exit(NOTHING_JUDGED)
@@ -201,30 +158,6 @@ def _answer_facts(made: AnswersMade) -> list[tuple[str, str]]:
         rows.append(("there already", counted(made.resumed, "prompt") + " answered before"))
     rows.append(("took", spent(made.usage, made.cost)))
     return rows
-
-
-def spent(usage: Usage, cost: float) -> str:
-    """Return in words what replies took."""
-    text = (
-        f"{counted(usage.requests, 'request')}, {usage.prompt_tokens:,} tokens read, "
-        f"{usage.completion_tokens:,} written"
-    )
-    return f"{text}, {dollars(cost)}" if cost else text
-
-
-def _tell_failures(
-    terminal: Terminal, failures: tuple[dict[str, Any], ...], total: int, place: str | None
-) -> None:
-    if not total:
-        return
-    terminal.note(f"{total:,} failed; the same command asks them again:")
-    for failure in failures[:SHOWN_ROWS]:
-        terminal.note(
-            f"  {failure.get('model') or ''} {failure.get('question_id') or failure.get('row')}: "
-            f"{failure['reason']}"
-        )
-    if place is not None:
-        terminal.note(f"  all are listed in {place}")
 
 
 def references(
@@ -313,7 +246,7 @@ def references(
     from magistrate.messages import Sampling
 
     terminal = Terminal(as_json, quiet)
-    with _progress(terminal, "asking") as view:
+    with asking_progress(terminal, "asking") as view:
         made = add_references(
             *pairs,
             out=out,
@@ -323,7 +256,7 @@ def references(
                 check_with=check_with,
                 harm_with=harm_with,
                 min_score=min_score,
-                harmful_words=(_text_of(harmful_words, "--harmful-words") or "").splitlines(),
+                harmful_words=(text_of(harmful_words, "--harmful-words") or "").splitlines(),
                 gold=gold,
                 by_words=by_words,
             ),
@@ -331,7 +264,7 @@ def references(
             sampling=checked_sampling(
                 Sampling(), temperature=temperature, max_tokens=max_tokens, seed=seed
             ),
-            system=_text_of(system),
+            system=text_of(system),
             format=format_name,
             columns=read_columns(columns),
             strict=strict,
@@ -344,7 +277,7 @@ def references(
     terminal.bad_rows(made.bad, made.bad_count, None)
     if not as_json:
         terminal.facts(_reference_facts(made))
-    _tell_failures(terminal, made.failures, made.failed, None)
+    tell_failures(terminal, made.failures, made.failed, None)
     terminal.json(made.model_dump(mode="json"))
 
 
@@ -373,23 +306,78 @@ def _reference_facts(made: ReferencesMade) -> list[tuple[str, str]]:
     return rows
 
 
-@contextmanager
-def _progress(terminal: Terminal, label: str) -> Iterator[ProgressView]:
-    with ProgressView(terminal, label, "prompt", tells_resumed=False) as view:
-        yield view
+def translate(
+    labelled: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LABELLED", help="Samples, in any known format.", show_default=False
+        ),
+    ],
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="ENGINE:MODEL[@URL]",
+            help="Who translates; LABEL= before it says what the model is called in the data.",
+            show_default=False,
+        ),
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="LANGUAGE", help="Into which language, such as German.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="File of samples to write.")
+    ] = Path("translated.jsonl"),
+    temperature: TemperatureOption = 0.0,
+    max_tokens: MaxTokensOption = 2048,
+    seed: SeedOption = 0,
+    settings: ModelOptions = None,
+    max_cost: MaxCostOption = None,
+    limit: LimitOption = None,
+    columns: ColumnsOption = None,
+    format_name: FormatOption = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Translate labelled samples; the labels stay, and the samples are marked as translated.
 
-
-def _text_of(path: Path | None, option: str = "--system") -> str | None:
-    """Return a text file's contents.
-
-    Raises:
-        typer.BadParameter: It cannot be read.
+    Numbers and code must survive. A sample of which a text does not is left out and listed.
     """
-    if path is None:
-        return None
-    try:
-        return path.read_text("utf-8").strip() or None
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(
-            f"{path} cannot be read: {error}", param_hint="--system"
-        ) from error
+    from magistrate.data.answers import checked_sampling
+    from magistrate.data.translating import translate_samples
+    from magistrate.messages import Sampling
+
+    terminal = Terminal(as_json, quiet)
+    with asking_progress(terminal, "translating") as view:
+        made = translate_samples(
+            *labelled,
+            out=out,
+            engine=engine,
+            language=to,
+            sampling=checked_sampling(
+                Sampling(), temperature=temperature, max_tokens=max_tokens, seed=seed
+            ),
+            format=format_name,
+            columns=read_columns(columns),
+            limit=limit,
+            strict=strict,
+            options=read_engine_options(settings),
+            max_cost=max_cost,
+            on_progress=view,
+            on_notice=view.notice,
+        )
+    terminal.notices(made.notices)
+    terminal.bad_rows(made.bad, made.bad_count, None)
+    rows = [
+        ("written", f"{made.written:,} of {counted(made.samples, 'sample')} to {made.output}"),
+        ("texts", f"{made.texts:,} different ones into {harmless(made.language)}"),
+        ("took", spent(made.usage, made.cost)),
+    ]
+    terminal.facts(rows)
+    tell_failures(terminal, made.failures, made.failed, made.dropped_file)
+    terminal.json(made.model_dump(mode="json"))
+    if not made.written:
+        raise typer.Exit(NOTHING_JUDGED)

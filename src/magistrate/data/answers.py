@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from magistrate.data.asking import Respondent, Session, prompt_of
-from magistrate.data.questions import AnyPath, Question, json_line, load_questions
+from magistrate.data.questions import AnyPath, Question, json_line, load_questions, write_list
 from magistrate.data.replies import Reply
 from magistrate.errors import InputError, MagistrateError
 from magistrate.formats.base import BadRow, Notice
@@ -360,17 +360,7 @@ class _Writer:
                 cost=cost,
             )
         )
-        self._write_failures()
-
-    def _write_failures(self) -> None:
-        path = self._folder / FAILURES_FILE
-        if not self.failures:
-            path.unlink(missing_ok=True)
-            return
-        with NewFile(path) as file:
-            for failure in self.failures:
-                file.write(json_line(failure))
-            file.put_in_place()
+        write_list(self._folder / FAILURES_FILE, self.failures)
 
 
 def _row(

@@ -22,7 +22,7 @@ from magistrate.formats.sniff import SNIFF_ROWS, sniff
 from magistrate.formats.source import Source
 from magistrate.ids import content_id
 from magistrate.records import Record, Sample, Turn, reference_of_turns
-from magistrate.store.disk import NewFile
+from magistrate.store.disk import NewFile, writing
 
 AnyPath = str | PathLike[str]
 
@@ -158,6 +158,32 @@ def json_line(row: Mapping[str, Any]) -> bytes:
         return json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n"
     except UnicodeEncodeError:
         return json.dumps(row).encode("ascii") + b"\n"
+
+
+def dropped_path(out: Path) -> Path:
+    """Return where the rows that an output leaves out are listed.
+
+    >>> dropped_path(Path("data/pairs-ref.jsonl")).as_posix()
+    'data/pairs-ref.dropped.jsonl'
+    """
+    return out.with_name(out.name.split(".jsonl")[0] + ".dropped.jsonl")
+
+
+def write_list(path: Path, rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Write rows one a line and return the path; without rows there is no file.
+
+    Raises:
+        RunError: The file cannot be written.
+    """
+    if not rows:
+        with writing(path):
+            path.unlink(missing_ok=True)
+        return None
+    with NewFile(path) as file:
+        for row in rows:
+            file.write(json_line(row))
+        file.put_in_place()
+    return str(path)
 
 
 def _of_file(

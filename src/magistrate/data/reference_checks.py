@@ -36,7 +36,8 @@ REASONS: dict[Reason, str] = {
 FEWEST_QUESTIONS = 20
 """With fewer questions to compare with, nothing is called irrelevant."""
 FEWEST_WORDS = 8
-"""Shorter references (a number, a name) need not share a word with their question."""
+"""Shorter references (a number, a name) need not share a word with their question, and may well be
+what a right answer says."""
 MOST_NEARER = 0.1
 """A reference nearer to more than this share of the other questions is called irrelevant. Measured
 (docs/data.md): of GPT-4's references for MT-bench 0 of 30 are dropped, and 27 of 30 when each is
@@ -86,9 +87,10 @@ def fault_of(
     own = squeezed(reference)
     if _is_echo(own, squeezed(question)):
         return Fault("echo", REASONS["echo"])
-    for place, answer in enumerate(answers, 1):
-        if own == squeezed(answer):
-            return Fault("answer", f"equals answer {place}")
+    if len(own.split()) >= FEWEST_WORDS:
+        for place, answer in enumerate(answers, 1):
+            if own == squeezed(answer):
+                return Fault("answer", f"equals answer {place}")
     return None
 
 

@@ -12,7 +12,13 @@ from typing import Any
 from magistrate.data.answers import ask_dialogues, batches
 from magistrate.data.asking import Session, asked_folder
 from magistrate.data.given_references import GivenReferences, read_references
-from magistrate.data.questions import AnyPath, Question, json_line, question_of
+from magistrate.data.questions import (
+    AnyPath,
+    Question,
+    dropped_path,
+    question_of,
+    write_list,
+)
 from magistrate.data.reference_checks import (
     REASONS,
     Fault,
@@ -32,7 +38,6 @@ from magistrate.formats.writers import write_samples
 from magistrate.ids import content_id
 from magistrate.messages import Sampling
 from magistrate.records import Answer, Record, Sample, Usage, reference_of_turns
-from magistrate.store.disk import NewFile
 from magistrate.store.progress import OnProgress
 from magistrate.store.running import judge as judge_into_run
 from magistrate.store.work import OnNotice
@@ -189,7 +194,7 @@ def add_references(
     unchecked = _apply_rules(cases, rule, golds, wanted)
     no_grade = _apply_judges(cases, wanted, folder)
     write_samples(map(_finished, cases), str(out), to="samples")
-    dropped_file = _write_dropped(Path(out), cases)
+    dropped_file = write_list(dropped_path(Path(out)), list(_dropped(cases)))
     counts = Counter(case.fault.reason for case in cases if case.fault is not None)
     return ReferencesMade(
         output=str(out),
@@ -364,19 +369,6 @@ def _finished(case: _Case) -> Sample:
     if case.source is not None:
         meta[SOURCE] = case.source
     return case.sample.model_copy(update={"reference": case.text, "meta": meta})
-
-
-def _write_dropped(out: Path, cases: Sequence[_Case]) -> str | None:
-    path = out.with_name(out.name.split(".jsonl")[0] + ".dropped.jsonl")
-    rows = list(_dropped(cases))
-    if not rows:
-        path.unlink(missing_ok=True)
-        return None
-    with NewFile(path) as file:
-        for row in rows:
-            file.write(json_line(row))
-        file.put_in_place()
-    return str(path)
 
 
 def _dropped(cases: Sequence[_Case]) -> Iterator[dict[str, Any]]:
