@@ -130,7 +130,7 @@ def verdict_pieces(
         return _json(section, value, reasons)
     text = _text(section, value)
     before, _, after = section.frames[0].partition(VERDICT)
-    if lead and text.startswith(lead.strip()):
+    if lead and isinstance(section, RankingSection) and text.startswith(lead.strip()):
         before = after = ""  # the start of a list is its own first bracket
     elif lead and lead.rstrip().endswith(before.rstrip()):
         before = lead if lead[-1] in " ([{" else lead + " "
