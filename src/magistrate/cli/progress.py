@@ -51,7 +51,7 @@ class ProgressView:
     def __enter__(self) -> Self:
         """Draw the bar, if there is a terminal for it."""
         if not self._terminal.quiet and stderr_is_terminal():
-            self._bar = _make_bar()
+            self._bar = make_bar()
             self._bar.add_task(self._label, total=None, facts="reading")
             self._bar.start()
         return self
@@ -126,7 +126,8 @@ def _facts(progress: Progress) -> str:
     return ", ".join(facts)
 
 
-def _make_bar() -> RichProgress:
+def make_bar() -> RichProgress:
+    """Return a bar on standard error, without tasks."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

@@ -222,7 +222,7 @@ class _Training:
         def evaluate(step: int, epoch: float) -> dict[str, float]:
             return self._evaluate(trainer, loaded, adapted, packed, step, epoch)
 
-        def progress(_: TrainingProgress | None = None) -> None:
+        def progress() -> None:
             if trainer.is_world_process_zero():
                 self._watching.progress(trainer.progress())
 

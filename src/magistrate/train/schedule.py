@@ -66,6 +66,10 @@ class Schedule:
         """Return how many epochs have been seen when a step has been taken."""
         return self._range(step)[1] / len(self._indices)
 
+    def samples_after(self, step: int) -> int:
+        """Return how many samples are still to be seen when a step (-1: none) has been taken."""
+        return self.samples - (self._range(step)[1] if step >= 0 else 0)
+
     def ends_epoch(self, step: int) -> bool:
         """Whether a step sees the last sample of an epoch."""
         start, end = self._range(step)

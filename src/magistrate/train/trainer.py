@@ -31,6 +31,7 @@ class TrainingProgress:
         steps: Steps in all.
         epoch: Epochs seen.
         loss: Mean over the last logged steps; None before the first.
+        samples_left: Still to be seen.
         samples_per_second: Since this process began.
         tokens_per_second: Likewise, padding not counted.
     """
@@ -39,6 +40,7 @@ class TrainingProgress:
     steps: int
     epoch: float
     loss: float | None
+    samples_left: int
     samples_per_second: float
     tokens_per_second: float
 
@@ -50,13 +52,13 @@ class Hooks:
     Attributes:
         evaluate: Called when it is time to look; returns what was measured, for trackers.
         log: Takes each line of the log.
-        progress: Takes how far the training is, after each step.
+        progress: Called after each step.
         stop: Whether someone asked to stop after the step under way.
     """
 
     evaluate: Callable[[int, float], Mapping[str, float]]
     log: Callable[[Mapping[str, Any]], None]
-    progress: Callable[[TrainingProgress], None]
+    progress: Callable[[], None]
     stop: Callable[[], bool]
 
 
@@ -226,6 +228,7 @@ class JudgeTrainer(transformers.Trainer):  # type: ignore[misc]  # checked witho
             steps=len(self._data),
             epoch=self._schedule.epoch_after(step - 1) if step else 0.0,
             loss=self._last_loss,
+            samples_left=self._schedule.samples_after(step - 1),
             samples_per_second=self._sums.all_samples * world / seconds,
             tokens_per_second=self._sums.all_tokens * world / seconds,
         )
@@ -296,6 +299,7 @@ class _Flow(transformers.TrainerCallback):  # type: ignore[misc]  # as above
         control.should_evaluate = last or (look and not stop)
         control.should_save = last or save or stop
         control.should_training_stop = last or stop
+        self._hooks.progress()
         return control
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **others: Any) -> Any:
