@@ -19,6 +19,7 @@ from magistrate.records import Sample
 from magistrate.train.bases import load_decoder, load_tokenizer
 from magistrate.train.encoding import NOT_LEARNED, PARTS, Encoded, Unfit, encode
 from magistrate.train.examples import Augmentation, make_example
+from magistrate.train.families import families_for
 from magistrate.train.head import Batch, Finished, Losses, PartLoss
 from magistrate.train.recipe import HeadName, Recipe
 from magistrate.train.segments import arguments_of, try_segments
@@ -74,7 +75,9 @@ class GenerateHead:
         self._recipe = recipe
         self.family = load_family(recipe.judge.family, mode=recipe.judge.mode)
         check_trainable(self.family)
-        self._augmentation = Augmentation(recipe.augment.swap, recipe.augment.drop_reference)
+        self._families = families_for(self.family)
+        wanted = Augmentation(recipe.augment.swap, recipe.augment.drop_reference)
+        self._augmentation = self._families.augmentation(wanted)
         self._weights = torch.tensor([0.0, recipe.loss.verdict, recipe.loss.reasons, 1.0])
         self._tokenizer: Any = None
         self._encoder: RequestEncoder | None = None
@@ -99,17 +102,20 @@ class GenerateHead:
         recipe = self._recipe
         example = make_example(
             sample,
-            augmentation=self._augmentation if epoch >= 0 else _AS_IT_IS,
+            augmentation=(
+                self._augmentation if epoch >= 0 else self._families.augmentation(_AS_IT_IS)
+            ),
             seed=recipe.run.seed,
             epoch=epoch,
             index=index,
             annotator=recipe.data.annotator,
         )
         rows = []
-        for place in range(readings_of(self.family, example.sample)):
+        family = self._families.of(example)
+        for place in range(readings_of(family, example.sample)):
             row = encode(
                 example,
-                self.family,
+                family,
                 self._need_encoder(),
                 recipe.optim.max_length,
                 place=place,
