@@ -7,15 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from magistrate.cli import judges_card, judges_export
 from magistrate.cli.help import example
+from magistrate.cli.judges_card import CARD_FILE
 from magistrate.cli.options import JsonOption
 from magistrate.cli.terminal import Terminal
 
 app = typer.Typer(
-    help="List judges and show their cards.", rich_markup_mode=None, invoke_without_command=True
+    help="List judges, show and measure them, write them in other forms.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
 )
-
-CARD_FILE = "CARD.md"
+app.command("card", epilog=judges_card.EXAMPLES)(judges_card.card)
+app.command("export", epilog=judges_export.EXAMPLES)(judges_export.export)
 
 
 @app.callback()

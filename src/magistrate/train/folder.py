@@ -74,7 +74,7 @@ def write_judge_folder(
             "name": finished.recipe.judge.name,
             "version": "1",
             "engine": engine,
-            "model": {"max_tokens": max_tokens, "files": _hashes(draft)},
+            "model": {"max_tokens": max_tokens, "files": hashes_of(draft)},
             "base": _base(folder, finished, outputs) if finished.adapter else None,
             "family": section,
             "verdict": verdict or None,
@@ -141,10 +141,11 @@ def _family_sections(draft: Path, family: Family) -> tuple[dict[str, Any], dict[
     return section, verdict
 
 
-def _hashes(draft: Path) -> dict[str, str]:
+def hashes_of(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of the files of a folder that decide what its model does, by name."""
     return {
         path.name: hash_file(path)
-        for path in sorted(draft.iterdir())
+        for path in sorted(folder.iterdir())
         if path.suffix in _WEIGHTS or path.name in _SAYS_HOW
     }
 

@@ -95,6 +95,20 @@ class HfEngine:
         return self._info
 
     @property
+    def model(self) -> Any:
+        """The model of transformers.
+
+        Raises:
+            EngineError: The engine was closed.
+        """
+        return self._open_model()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of transformers."""
+        return self._decode_with
+
+    @property
     def passes(self) -> Passes:
         """How the model is run for distributions; the fast way is tried out at first use."""
         if self._passes is None:

@@ -81,6 +81,27 @@ class HeadEngine:
         """What the engine and its model are."""
         return self._info
 
+    @property
+    def model(self) -> Any:
+        """The model of transformers.
+
+        Raises:
+            EngineError: The engine was closed.
+        """
+        if self._model is None:
+            raise EngineError(f"the engine of judge '{self._info.model}' is closed")
+        return self._model
+
+    @property
+    def reads_from_left(self) -> bool:
+        """Whether the model is a decoder."""
+        return self._decoder
+
+    @property
+    def gives_scores(self) -> bool:
+        """Whether the head gives a score; otherwise it classifies."""
+        return self._scores
+
     def count_tokens(self, text: str) -> int:
         """Return how many tokens ``text`` takes, encoded as plain text."""
         return self._slots.count(text)
@@ -133,16 +154,15 @@ class HeadEngine:
         Raises:
             EngineError: The engine was closed.
         """
-        if self._model is None:
-            raise EngineError(f"the engine of judge '{self._info.model}' is closed")
+        model = self.model
         batch = batch_of(readings, decoder=self._decoder, padding=self._padding)
-        device = self._model.device
-        was_training = self._model.training
-        self._model.eval()
+        was_training = model.training
+        model.eval()
         with torch.inference_mode():
-            logits = self._model(**{name: each.to(device) for name, each in batch.items()}).logits
+            given = {name: each.to(model.device) for name, each in batch.items()}
+            logits = model(**given).logits
         if was_training:
-            self._model.train()
+            model.train()
         outputs: NDArray[np.float32] = logits.float().cpu().numpy()
         return outputs[:, 0] if self._scores else log_softmax(outputs)
 
