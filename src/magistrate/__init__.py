@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from magistrate._version import __version__
 
 if TYPE_CHECKING:
+    from magistrate.data.label_report import Labelled as Labelled
+    from magistrate.data.labelling import label as label
     from magistrate.errors import MagistrateError as MagistrateError
     from magistrate.formats.inspect import inspect_files as inspect_files
     from magistrate.formats.reading import SampleReader as SampleReader
@@ -69,6 +71,7 @@ _HOME = {
     "Judge": "magistrate.judging.judge",
     "JudgeSpec": "magistrate.records",
     "Judgment": "magistrate.records",
+    "Labelled": "magistrate.data.label_report",
     "MagistrateError": "magistrate.errors",
     "Probabilities": "magistrate.records",
     "ProbeReport": "magistrate.probes.records",
@@ -90,6 +93,7 @@ _HOME = {
     "evaluate": "magistrate.report.evaluation",
     "inspect_files": "magistrate.formats.inspect",
     "judge": "magistrate.store.running",
+    "label": "magistrate.data.labelling",
     "load_judge": "magistrate.judging.resolve",
     "open_run": "magistrate.store.run",
     "plan_pairs": "magistrate.report.tournament",
