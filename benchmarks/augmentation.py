@@ -4,7 +4,8 @@
 
 takes real samples from DATA_FOLDER: the Vicuna-bench pairs of ``fastchat/eval_table`` with GPT-4's
 scores and reasons (the form of JudgeLM's data), and PandaLM's test set (three annotators, no
-reasons). Every round makes one example of each sample, in another epoch; given is the best and the
+reasons). Neither has references; the Vicuna-bench pairs get a stand-in, so that there is one to
+drop. Every round makes one example of each sample, in another epoch; given is the best and the
 median round, in microseconds per sample, on one core.
 """
 
@@ -47,7 +48,7 @@ def vicuna_samples(table: Path) -> list[Sample]:
                         Answer(text=found[key]["text"], model=name)
                         for found, name in zip(answers, (first, SECOND), strict=True)
                     ),
-                    reference=questions[key].get("reference", "A reference of some length. " * 8),
+                    reference="A reference of some length. " * 8,
                     gold=(Gold(annotator="gpt-4", scores=tuple(row["score"]), reasons=reasons),),
                     source_id=f"{first}:{key}",
                 )

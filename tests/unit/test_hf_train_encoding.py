@@ -377,3 +377,30 @@ def test_the_ends_of_a_real_configuration_hold_the_learned_end() -> None:
     model = tiny_engine(tokenizer=tokenizer)._model
     found = ends_of(model.generation_config, model.config, tokenizer)
     assert row_of(a_sample()).ids[-1] in found
+
+
+# Padding.
+
+
+def test_padding_is_neither_learned_nor_read() -> None:
+    """UnlimitedJudge's fine-tuning learned it; a row's loss must not depend on its neighbours."""
+    from hf_help import tiny_model
+
+    from magistrate.train.generate import GenerateHead, Written
+    from magistrate.train.recipe import DataSection, JudgeSection, Recipe
+
+    judge = JudgeSection(base="none", family="judgelm")
+    head = GenerateHead(Recipe(data=DataSection(train=("none",)), judge=judge))
+    tokenizer = tokenizer_of("bytes, ChatML")
+    model = tiny_model(vocab=len(tokenizer), max_position_embeddings=1024)
+    items = [Written((row_of(a_sample(first="word " * count)),)) for count in (2, 60, 25)]
+    together = head.collate(items, packed=False)
+    due = [t for item in items for t in item.rows[0].labels if t != NOT_LEARNED]
+    assert together["targets"].tolist() == due
+    assert together["input_ids"].shape == (3, max(item.tokens for item in items))
+    one_by_one = [
+        float(head.losses(model, head.collate([i], packed=False)).loss.detach()) for i in items
+    ]
+    assert float(head.losses(model, together).loss.detach()) == pytest.approx(
+        sum(one_by_one), rel=1e-4
+    )
