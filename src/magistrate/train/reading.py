@@ -12,8 +12,6 @@ from magistrate.records import Sample
 from magistrate.train.examples import Augmentation, Unusable, make_example, sort_out
 from magistrate.train.recipe import DataSection, Recipe
 
-_AS_IT_IS = Augmentation(swap=0.0, drop_reference=0.0)
-
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
@@ -54,7 +52,8 @@ def read_labelled(recipe: Recipe) -> Labelled:
         seen, _ = _read(data.dev, data, data.dev_limit)
         chosen, others = sort_out(seen, annotator=data.annotator)
         _check_some(chosen, data.dev, others)
-        dev = tuple(_with_its_label(seen[index], index, data.annotator) for index in chosen)
+        shown = _as_judged(recipe)
+        dev = tuple(_with_its_label(seen[index], index, data.annotator, shown) for index in chosen)
         _check_apart(train, dev)
     return Labelled(train, dev, tuple(unusable), bad)
 
@@ -77,9 +76,21 @@ def _check_some(
     )
 
 
-def _with_its_label(sample: Sample, index: int, annotator: str | None) -> Sample:
+def _as_judged(recipe: Recipe) -> Augmentation:
+    """Return how dev samples are shown: as given, with references if the judge sees them."""
+    if recipe.judge.head != "generate":
+        return Augmentation(swap=0.0, drop_reference=0.0)
+    from magistrate.prompts.catalog import load_family
+
+    shows = load_family(recipe.judge.family, mode=recipe.judge.mode).shows_reference
+    return Augmentation(swap=0.0, drop_reference=0.0 if shows else 1.0)
+
+
+def _with_its_label(
+    sample: Sample, index: int, annotator: str | None, shown: Augmentation
+) -> Sample:
     return make_example(
-        sample, augmentation=_AS_IT_IS, seed=0, epoch=0, index=index, annotator=annotator
+        sample, augmentation=shown, seed=0, epoch=0, index=index, annotator=annotator
     ).sample
 
 
