@@ -78,7 +78,7 @@ def export_onnx(folder: Path, out: Path, *, int8: bool = False, base: str | None
 def _write_graph(engine: HeadEngine, path: Path) -> None:
     import torch
 
-    class Graph(torch.nn.Module):
+    class Graph(torch.nn.Module):  # type: ignore[misc]  # torch is not looked into
         """The model as the engine ``encoder`` calls it."""
 
         def __init__(self, model: Any, *, decoder: bool, scores: bool) -> None:
