@@ -85,17 +85,17 @@ def test_bands_are_chosen_so_that_the_threshold_is_found() -> None:
         nearness = Nearness(hundredths / 100)
         assert nearness.bands * nearness.rows <= 128
         assert found(nearness.threshold, nearness.rows, nearness.bands) >= 0.98
-    with pytest.raises(InputError, match="from 0.3"):
+    with pytest.raises(InputError, match="from 0[.]3"):
         Nearness(0.1)
 
 
 def test_large_buckets_stay_connected_and_quick() -> None:
     rng = random.Random(2)
     base = random_text(rng, 60)
-    texts = list(dict.fromkeys(f"{base} {number}" for number in range(3_000)))
+    texts = list(dict.fromkeys(f"{base} {number}" for number in range(1_000)))
     begin = time.process_time()
     got = near_pairs(texts, Nearness(0.7))
-    assert time.process_time() - begin < 20
+    assert time.process_time() - begin < 5
     linked = set(got.one.tolist()) | set(got.other.tolist())
     assert len(linked) == len(texts)
 

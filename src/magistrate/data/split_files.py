@@ -113,7 +113,7 @@ def report_of(
                 file=f"{name}.jsonl",
                 samples=len(members),
                 share=len(members) / kept if kept else 0.0,
-                wanted=shares[name] if sum(shares.values()) == 1 and all(shares.values()) else None,
+                wanted=shares[name] if all(shares.values()) else None,
                 labels={word: labels[word] for word in _LABELS.values() if labels[word]},
                 data_hash=hash_of_digests(intake.digests[place] for place in members),
             )

@@ -31,8 +31,8 @@ FOUND_AT_LEAST = 0.98
 
 _SEED = 1
 _ALL_PAIRS = 64
-"""Texts in one bucket of which all pairs are candidates; of larger ones each text meets
-:data:`_ANCHORS` of the bucket and the two beside it."""
+"""Texts in one bucket of which all pairs are candidates; of larger ones each text meets the first
+:data:`_ANCHORS` of the bucket (mostly the same in all bands) and the two beside it."""
 _ANCHORS = 16
 _DEVIATIONS = 4.0
 """An estimate so many standard errors below the threshold is not worth the exact comparison."""
@@ -197,8 +197,7 @@ def _some_pairs(size: int) -> tuple[Places, Places]:
     import numpy as np
 
     members = np.arange(size)
-    anchors = np.linspace(0, size - 1, _ANCHORS).astype(np.int64)
-    left = np.concatenate([np.repeat(anchors, size), members[:-1]])
+    left = np.concatenate([np.repeat(members[:_ANCHORS], size), members[:-1]])
     right = np.concatenate([np.tile(members, _ANCHORS), members[1:]])
     apart = left != right
     return left[apart], right[apart]
