@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
 from os import PathLike, fspath
@@ -150,8 +151,9 @@ def read_strengths(path: AnyPath) -> dict[str, float]:
         raise InputError(f"{fspath(path)} cannot be read as JSON: {error}") from error
     found = value
     if isinstance(value, dict) and isinstance(value.get("rankings"), list) and value["rankings"]:
-        models = value["rankings"][0].get("models", ())
-        found = {row["model"]: row["strength"]["value"] for row in models}
+        with suppress(AttributeError, KeyError, TypeError):
+            models = value["rankings"][0]["models"]
+            found = {row["model"]: row["strength"]["value"] for row in models}
     if (
         not isinstance(found, dict)
         or not found
