@@ -18,6 +18,7 @@ from magistrate.prompts.schema import FAMILY_FILE
 from magistrate.train.bases import find_base, forget_quantisation
 from magistrate.train.card import CARD_FILE, card_of
 from magistrate.train.head import Finished
+from magistrate.train.recipe import Recipe
 
 if TYPE_CHECKING:
     from magistrate.prompts.base import Family
@@ -89,6 +90,12 @@ def write_judge_folder(
         put_in_place(draft, folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def licences_of(recipe: Recipe) -> dict[str, str]:
+    """Return the licences that the user gave, by what they are of."""
+    given = {"base": recipe.judge.licence, "data": recipe.data.licence}
+    return {name: text for name, text in given.items() if text}
 
 
 def put_in_place(draft: Path, folder: Path) -> None:

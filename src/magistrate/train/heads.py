@@ -187,7 +187,7 @@ class NumberHead:
     def save(self, folder: Path, finished: Finished) -> None:
         """Fit what the verdict needs on the dev samples, measure again, write the judge folder."""
         from magistrate.train.fitting_verdicts import fit_verdict
-        from magistrate.train.folder import write_judge_folder
+        from magistrate.train.folder import licences_of, write_judge_folder
         from magistrate.train.segments import one_text
 
         fitted: dict[str, Any] = {}
@@ -208,6 +208,7 @@ class NumberHead:
             max_tokens=self._max_tokens,
             outputs=self.outputs,
             fitted_on=len(dev) if fitted else 0,
+            licences=licences_of(self._recipe),
         )
 
     def _dev(self) -> tuple[Sample, ...]:
