@@ -326,6 +326,8 @@ def test_dawid_skene_merges_teachers(tmp_path: Path) -> None:
     pytest.importorskip("crowdkit", reason="needs the extra 'crowd'")
     teachers = ["a=scripted:longer", "b=scripted:longer,nonsense=0.1", "c=scripted:random"]
     samples = [pair(i) for i in range(60)]
+    for i in range(0, 60, 2):  # so that the longer answer is not always the first
+        samples[i] = samples[i].model_copy(update={"answers": samples[i].answers[::-1]})
     report = mg.label(samples, teachers, tmp_path / "out.jsonl", merge="dawid-skene")
     merged = [sample.gold[0] for sample in read(tmp_path / "out.jsonl")]
     assert {gold.annotator for gold in merged} == {"merged:dawid-skene"}

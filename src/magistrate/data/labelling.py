@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 
 from magistrate.data.label_merging import TARGETS, Merging
@@ -22,7 +21,6 @@ from magistrate.data.teachers import REFERENCE_USES, Pass, ReferenceUse, plan_pa
 from magistrate.errors import InputError, MagistrateError
 from magistrate.judging.judge import Mode
 from magistrate.judging.orders import ORDERS, Orders
-from magistrate.judging.resolve import load_judge
 from magistrate.records import Sample, Status
 from magistrate.store.asked import source_of
 from magistrate.store.folder import RunFolder
@@ -215,20 +213,19 @@ def _ask(
     rows = [row for row in range(len(samples)) if row not in unfit]
     if not rows:
         return Asked(one, rows, None, unfit)
-    with closing(load_judge(one.judge, mode=mode, options=engine_options)) as judge:
-        run = judge_into_run(
-            [samples[row] for row in rows],
-            judge,
-            one.folder_in(work),
-            mode=mode,
-            engine_options=engine_options,
-            orders=orders,
-            max_cost=max_cost,
-            cache=cache,
-            start_over=start_over,
-            on_progress=on_progress,
-            on_notice=on_notice,
-        )
+    run = judge_into_run(
+        [samples[row] for row in rows],
+        one.judge,
+        one.folder_in(work),
+        mode=mode if hasattr(one.family, "mode") else None,  # heads know scores only
+        engine_options=engine_options,
+        orders=orders,
+        max_cost=max_cost,
+        cache=cache,
+        start_over=start_over,
+        on_progress=on_progress,
+        on_notice=on_notice,
+    )
     return Asked(one, rows, run, unfit)
 
 
