@@ -1,6 +1,6 @@
 """Build the training groups: read the sources, drop leaks, make bad answers, split, write.
 
-Run it: ``python build.py --data ../shared/data --sampled s.jsonl --out build/groups``
+Run it: ``python build.py --data ../shared/data --out build/groups``
 
 Writes ``permissive.jsonl`` and ``alpaca.jsonl`` (the non-commercial part, kept apart), and
 ``counts.json`` with what each source gave and what each leak check dropped.
@@ -13,88 +13,106 @@ import hashlib
 import json
 import random
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import alpaca
 import sources
-from leaks import LeakCheck, read_rows
-from negatives import Neighbours, bad_answer, sentences, to_sentence_end
+from leaks import LeakCheck
+from negatives import TEXT_RULES, Neighbours, bad_answer
+from sentences import sentences
 from sources import Group
 
 LONGEST = 20_000  # characters of one answer
 DEV_SHARE = {"ukp": 16, "fastchat": 25, "prometheus": 25, "alpaca": 14}
 OTHER_DEV_SHARE = 7  # per cent
+SHORTENED = 0.45  # share of exchanges in which right answers are cut to their first sentences
+NOT_SAID = "by strength"
+"""Kind of pairs that no annotator compared: good enough to learn from, not to measure on."""
 
 
 def is_dev(group: Group) -> bool:
     """Whether a group belongs to the development split; the same question always does."""
     # Vicuna-bench questions stand in two sources: split them by question, alike.
     key = group.family or group.question
-    digest = int(hashlib.sha256(key.encode("utf-8", "replace")).hexdigest(), 16)
-    return digest % 100 < DEV_SHARE.get(group.source, OTHER_DEV_SHARE)
+    return digest(key) < DEV_SHARE.get(group.source.split(" ")[0], OTHER_DEV_SHARE)
 
 
-def own_answers(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Answers of the base model by question, coolest first."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in read_rows(path):
-        text = row["answer"].strip()
-        if not row["ended"]:
-            text = to_sentence_end(text)
-        if row.get("prefix"):
-            text = f"{row['prefix']} {text}"
-        if len(text.split()) > 2:
-            found[row["question"]].append({**row, "answer": text})
-    for rows in found.values():
-        rows.sort(key=lambda row: ("prefix" in row, row["temperature"]))
-    return found
+def digest(key: str) -> int:
+    """A number from 0 to 99 that depends on the key alone."""
+    return int(hashlib.sha256(key.encode("utf-8", "replace")).hexdigest(), 16) % 100
+
+
+def split_by_share(questions: Iterable[str], share: int) -> tuple[list[str], list[str]]:
+    """Training and development questions, so that nothing is exchanged between the two."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for question in sorted(questions):
+        sides[digest(question) < share].append(question)
+    return sides
+
+
+def brief(answer: str, rng: random.Random) -> str:
+    """The first sentence or two where there are more of them, else the whole answer."""
+    pieces = sentences(answer)
+    if len(pieces) < 3 or len(pieces[0].split()) < 6:
+        return answer
+    return " ".join(pieces[: rng.randint(1, 2)])
+
+
+def exchanges(
+    answers: dict[str, str], near: Neighbours, rng: random.Random, rounds: int
+) -> Iterator[Group]:
+    """Two near questions and the good answers of both: each answer is right under its own.
+
+    Whatever an answer looks like by itself, its length too, stands once on the better and once on
+    the worse side. Only how it fits the question is left to learn.
+    """
+    done: set[frozenset[str]] = set()
+    for _ in range(rounds):
+        for question in sorted(answers):
+            other = near.pick(question, rng)
+            pair = frozenset((question, other))
+            if pair in done or answers[question].lower() == answers[other].lower():
+                continue
+            done.add(pair)
+            group = Group("exchange", question, [])
+            # Shortened right answers against whole wrong ones: length now speaks for the wrong.
+            short = rng.random() < SHORTENED
+            for asked, foreign in ((question, other), (other, question)):
+                right = brief(answers[asked], rng) if short else answers[asked]
+                kind = "exchanged" if right == answers[asked] else "brief against exchanged"
+                group.contest(asked, right, answers[foreign], 0.93 if short else 0.96, kind)
+            yield group
 
 
 def graded(
     question: str,
     good: str,
-    own: list[dict[str, Any]],
     answers: dict[str, str],
     near: Neighbours,
     rng: random.Random,
     source: str,
 ) -> Group:
-    """A good answer, the base model's own, and two rule-made bad ones, paired in steps."""
+    """A good answer, often its first sentences, and two rule-made bad ones, paired in steps."""
     group = Group(source, question, [good])
-    cool: list[int] = []
-    for row in own:
-        i = group.add(row["answer"])
-        hot = row["temperature"] > 0.65 and "prefix" not in row
-        kind = "continued" if "prefix" in row else "hot" if hot else "cool"
-        group.better(0, i, {"continued": 0.88, "hot": 0.97, "cool": 0.92}[kind], 1.0, kind)
-        if hot:
-            for j in cool:
-                group.better(j, i, 0.85, 1.0, "cool against hot")
-        elif kind == "cool":
-            cool.append(i)
-    brief = None
-    pieces = sentences(good)
-    if len(pieces) >= 3 and len(pieces[0].split()) >= 6 and rng.random() < 0.5:
+    short = group.add(brief(good, rng)) if rng.random() < 0.5 else 0
+    if short:
         # A short answer that is on the point: better than any long one that is not.
-        brief = group.add(" ".join(pieces[: rng.randint(1, 2)]))
-        group.better(0, brief, 0.65, 0.5, "brief")
+        group.better(0, short, 0.65, 0.5, "brief")
     for _ in range(2):
         bad, p, kind = bad_answer(question, good, answers, near, rng)
         i = group.add(bad)
         group.better(0, i, p, 1.0, kind)
-        on_topic = [*cool, *([brief] if brief is not None else [])]
-        if kind in ("neighbour", "random", "empty", "echo"):
-            for j in on_topic:
-                group.better(j, i, p - 0.1, 0.7, f"on topic against {kind}")
+        if short and kind in TEXT_RULES and kind != "runs on":
+            group.better(short, i, p - 0.05, 1.0, f"brief against {kind}")
     return group
 
 
-def made_groups(
-    data: Path, sampled: Path, check: LeakCheck, rng: random.Random, plain: float
-) -> list[Group]:
+def made_groups(data: Path, check: LeakCheck, rng: random.Random, plain: float) -> list[Group]:
     """Groups around HaluEval's and the seed tasks' good answers.
 
-    Questions that the base model answered are all used, of the others the share ``plain``.
+    All questions are exchanged with a near one; made bad answers get the share ``plain`` of them.
     """
     answers = sources.halueval(data)
     kept = check.clean("halueval", answers)
@@ -103,13 +121,34 @@ def made_groups(
     answers = {q: answers[q] for q in sorted(kept)}
     answers.update({q: seeds[q] for q in sorted(kept_seeds) if seeds[q].strip()})
     near = Neighbours(list(answers))
-    own = own_answers(sampled)
     groups = []
+    for side in split_by_share(answers, OTHER_DEV_SHARE):
+        groups += exchanges(
+            {q: answers[q] for q in side}, Neighbours(side, near=4, most=0.85), rng, rounds=1
+        )
     for question, good in answers.items():
         source = "seed_tasks" if question in seeds else "halueval"
-        if question not in own and rng.random() > plain:
+        if rng.random() > plain:
             continue
-        groups.append(graded(question, good, own.get(question, []), answers, near, rng, source))
+        groups.append(graded(question, good, answers, near, rng, source))
+    return groups
+
+
+def alpaca_groups(data: Path, check: LeakCheck, rng: random.Random) -> list[Group]:
+    """AlpacaEval's preferences and off-topic contests, of clean instructions.
+
+    Instructions that stand in Vicuna-bench too and are on its development side there are left out:
+    the sources have different shares.
+    """
+    answers = alpaca.read_answers(data)
+    clean = check.clean("alpaca", answers)
+    vicuna = {group.question.strip() for group in sources.fastchat(data)}
+    held = {q for q in clean if q.strip() in vicuna and digest(q.strip()) < DEV_SHARE["fastchat"]}
+    answers = {q: answers[q] for q in sorted(clean - held)}
+    groups = list(alpaca.preferences(answers))
+    for side in split_by_share(answers, DEV_SHARE["alpaca"]):
+        mine = {q: answers[q] for q in side}
+        groups += alpaca.off_topic(mine, Neighbours(side, near=5), rng, rounds=3)
     return groups
 
 
@@ -121,18 +160,20 @@ def write(groups: list[Group], path: Path) -> dict[str, dict[str, int]]:
             if not group.pairs:
                 continue
             split = "dev" if is_dev(group) else "train"
-            record = {
+            record: dict[str, Any] = {
                 "source": group.source,
                 "split": split,
                 "question": group.question,
                 "answers": [answer[:LONGEST] for answer in group.answers],
-                "pairs": group.pairs,
+                "pairs": [pair for pair in group.pairs if split == "train" or pair[4] != NOT_SAID],
             }
+            if group.asked:
+                record["asked"] = group.asked
             sink.write(json.dumps(record, ensure_ascii=False) + "\n")
             count = counts[group.source]
             count[f"{split} groups"] += 1
             count[f"{split} answers"] += len(group.answers)
-            count[f"{split} pairs"] += len(group.pairs)
+            count[f"{split} pairs"] += len(record["pairs"])
     return {name: dict(count) for name, count in counts.items()}
 
 
@@ -140,10 +181,9 @@ def main() -> None:
     """Build everything, deterministic under the seed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--sampled", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--t0", type=int, default=1200, help="T0 instances")
-    parser.add_argument("--plain", type=float, default=0.5, help="share of HaluEval without own")
+    parser.add_argument("--t0", type=int, default=800, help="T0 instances")
+    parser.add_argument("--plain", type=float, default=0.6, help="share with made answers")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     rng = random.Random(args.seed)
@@ -162,15 +202,11 @@ def main() -> None:
     for name, members in by_source.items():
         clean = check.clean(name, (group.question for group in members))
         groups += [group for group in members if group.question in clean]
-    groups += made_groups(args.data, args.sampled, check, rng, args.plain)
-    alpaca = list(sources.alpaca_eval(args.data))
-    clean = check.clean("alpaca", (group.question for group in alpaca))
+    groups += made_groups(args.data, check, rng, args.plain)
     args.out.mkdir(parents=True, exist_ok=True)
     counts = {
         "permissive": write(groups, args.out / "permissive.jsonl"),
-        "non-commercial": write(
-            [group for group in alpaca if group.question in clean], args.out / "alpaca.jsonl"
-        ),
+        "non-commercial": write(alpaca_groups(args.data, check, rng), args.out / "alpaca.jsonl"),
         "leaks": check.dropped,
     }
     (args.out / "counts.json").write_text(json.dumps(counts, indent=1), encoding="utf-8")

@@ -1,9 +1,10 @@
 """Choose the length coefficient, the temperature and the tie band on the development split.
 
 The score that ships is ``r + lambda * log(1 + characters)``. Lambda is the one under which the
-development pairs of free answers are likeliest, every source counting alike. Temperature and tie
-band are then fitted on the sources where stronger models or people graded answers of models; made
-pairs are too easy and would make the judge too sure of itself.
+development pairs are likeliest, four parts preferences for free answers (AlpacaEval where it was
+trained on, Vicuna-bench), one part contests of an answer to the question with one to another: the
+composition of the mean that the judge is measured by. Temperature and tie band are then fitted on
+the preferences alone; contests are too easy and would make the judge too sure of itself.
 
 Run it: ``python calibrate.py --folder judge --groups build/groups/permissive.jsonl --out c.json``
 (with the exported model), or with ``--base build/base --judge build/a`` too: scored by the trained
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -30,8 +32,8 @@ from scipy.optimize import minimize
 
 MOST_ANSWERS = 8
 GRADED = ("fastchat", "prometheus", "alpaca")
-# Free answers of ordinary lengths; the others are a few words long or equal in length.
-FREE = (*GRADED, "ukp", "halueval")
+CONTESTS = ("halueval", "exchange", "alpaca off topic")
+CONTEST_SHARE = 0.2
 Array = NDArray[np.float64]
 
 
@@ -54,12 +56,13 @@ def dev_pairs(
     Args:
         scorer: Scores (question, answer) readings, without a length term.
         paths: Group files.
-        groups: At most so many groups of a source; of a large group the first answers only.
+        groups: At most so many groups of a source; of a large one some answers, by a fixed seed.
         only: Leave out the other sources.
     """
     readings: list[tuple[str, str]] = []
     rows: list[tuple[str, str, float, int, int]] = []
     used: Counter[str] = Counter()
+    rng = random.Random(0)
     for path in paths:
         for row in read_rows(path):
             if row["split"] != "dev" or used[row["source"]] >= groups:
@@ -68,12 +71,15 @@ def dev_pairs(
                 continue
             used[row["source"]] += 1
             start = len(readings)
-            answers = row["answers"] if row["source"] == "ukp" else row["answers"][:MOST_ANSWERS]
-            readings += [(row["question"], answer) for answer in answers]
+            count = len(row["answers"])
+            most = count if row["source"] == "ukp" else min(count, MOST_ANSWERS)
+            place = {i: start + k for k, i in enumerate(sorted(rng.sample(range(count), most)))}
+            asked = row.get("asked") or [row["question"]] * count
+            readings += [(asked[i], row["answers"][i]) for i in place]
             rows += [
-                (row["source"], kind, p, start + i, start + j)
+                (row["source"], kind, p, place[i], place[j])
                 for i, j, p, _, kind in row["pairs"]
-                if max(i, j) < len(answers)
+                if i in place and j in place
             ]
     score = scorer(readings)
     length = np.array([math.log1p(len(answer)) for _, answer in readings])
@@ -99,8 +105,10 @@ def source_weights(pairs: DevPairs, use: NDArray[np.bool_]) -> Array:
 
 def choose_slope(pairs: DevPairs) -> float:
     """The length coefficient that makes the development pairs likeliest, with a free scale."""
-    use = (pairs.p != 0.5) & np.isin(pairs.source, FREE)
-    weights = source_weights(pairs, use)
+    decisive = pairs.p != 0.5
+    liked, contest = (decisive & np.isin(pairs.source, names) for names in (GRADED, CONTESTS))
+    weights = (1 - CONTEST_SHARE) * source_weights(pairs, liked)
+    weights += CONTEST_SHARE * source_weights(pairs, contest)
 
     def cost(x: Array) -> float:
         logit = (pairs.score + x[0] * pairs.length) * np.exp(x[1])
@@ -139,7 +147,7 @@ def report(pairs: DevPairs, slope: float) -> dict[str, dict[str, float]]:
     margin = pairs.score + slope * pairs.length
     out = {}
     groups = [(name, pairs.source == name) for name in sorted(set(pairs.source))]
-    made = np.isin(pairs.source, ("halueval", "seed_tasks"))
+    made = np.isin(pairs.source, ("halueval", "seed_tasks", "exchange", "alpaca off topic"))
     kinds = sorted(set(pairs.kind[made]))
     groups += [(f"made: {kind}", made & (pairs.kind == kind)) for kind in kinds]
     for name, mine in groups:

@@ -6,8 +6,10 @@ Run it: ``python card.py --folder judge --build build --words card.md.in``
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,14 @@ SOURCES = {
     "prometheus": ("Prometheus grades of Vicuna-bench answers", "Apache-2.0", "GPT-4"),
     "errors": ("Judgement-bias answers with factual errors put in", "Apache-2.0", "made"),
     "t0": ("Self-instruct T0 instances, gold against wrong", "Apache-2.0", "objective"),
-    "halueval": ("HaluEval general, against made and sampled answers", "MIT", "made"),
+    "exchange": ("HaluEval and seed tasks, answers of near questions exchanged", "MIT", "made"),
+    "halueval": ("HaluEval general, against made bad answers", "MIT", "made"),
     "seed_tasks": ("Self-instruct seed tasks, against the same", "Apache-2.0", "made"),
     "alpaca": ("AlpacaEval annotations", "CC BY-NC 4.0", "GPT-4"),
+    "alpaca off topic": ("AlpacaEval, weak answers against strong ones", "CC BY-NC 4.0", "made"),
 }
-
-
-FIRST_STAGE = 1_014_024
-"""Tokens that the first version was trained on."""
+BEFORE = 1_617_869
+"""Tokens that the versions before this one were trained on."""
 
 
 def shown(value: object) -> str:
@@ -68,6 +70,47 @@ def leak_table(leaks: dict[str, dict[str, int]], names: list[str]) -> str:
     return "\n".join(lines)
 
 
+def beside_table(table: dict[str, dict[str, dict[str, float]]]) -> str:
+    """This version beside the one before it, and the difference of each from its baseline."""
+    lines = [
+        "| set | this version | version 2 | difference | 95 % interval | from longer wins |",
+        "|---|---:|---:|---:|---|---|",
+    ]
+    names = {"adversarial": "LLMBar adversarial, average", "mean": "mean of the five"}
+    for name, row in table["new - old"].items():
+        new, old = (100 * table[k][name]["value"] for k in ("new", "old"))
+        gain, low, high = (100 * row[k] for k in ("value", "low", "high"))
+        more, least, most = (100 * table["new - longer"][name][k] for k in ("value", "low", "high"))
+        lines.append(
+            f"| {names.get(name, name)} | {new:.1f} | {old:.1f} | {gain:+.1f} "
+            f"| {low:+.1f} to {high:+.1f} | {more:+.1f} ({least:+.1f} to {most:+.1f}) |"
+        )
+    return "\n".join(lines)
+
+
+def curve_table(path: Path) -> str:
+    """The learning curve: accuracy on part of the development split against tokens."""
+    with path.open(newline="", encoding="utf-8") as source:
+        rows = list(csv.DictReader(source))
+    names = list(dict.fromkeys(row["source"] for row in rows))
+    by_tokens: dict[int, dict[str, dict[str, str]]] = defaultdict(dict)
+    for row in rows:
+        by_tokens[int(row["tokens"])][row["source"]] = row
+    pairs = next(iter(by_tokens.values()))
+    heads = [f"{name} ({pairs[name]['pairs']})" for name in names]
+    lines = [
+        "| tokens | length coefficient | " + " | ".join(heads) + " |",
+        "|---:|---:|" + "---:|" * len(names),
+    ]
+    for tokens, found in by_tokens.items():
+        cells = [
+            f"{float(found[n]['accuracy']):.1f} ({float(found[n]['loss']):.2f})" for n in names
+        ]
+        slope = float(found[names[0]]["length_coefficient"])
+        lines.append(f"| {tokens:,} | {slope:.2f} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def development_table(table: dict[str, dict[str, float]]) -> str:
     """Accuracy on the development split, in per cent."""
     lines = [
@@ -101,7 +144,9 @@ def main() -> None:
         "LEAKS": leak_table(counts["leaks"], names),
         "DEVELOPMENT": development_table(calibration["development"]),
         "MEGABYTES": f"{megabytes:.0f}",
-        "STAGE": f"{file['made']['tokens'] - FIRST_STAGE:,}",
+        "BESIDE": beside_table(read_json(args.build / f"{args.name}.compared.json")),
+        "CURVE": curve_table(args.build / f"{args.name}-trained" / "curve.csv"),
+        "STAGE": f"{file['made']['tokens'] - BEFORE:,}",
         **{key.upper(): shown(value) for key, value in (file["made"] | file["verdict"]).items()},
     }
     text = args.words.read_text(encoding="utf-8")

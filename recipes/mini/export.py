@@ -26,6 +26,16 @@ PRECISION = {
     "block8": "int8 weights by blocks",
     "block4": "int4 weights by blocks",
 }
+# As the manifest of `magistrate bench` names them; version 1 had learned from hh-rlhf.
+TRAINED_ON = {
+    "permissive": ["halueval", "hh-harmless"],
+    "alpaca": ["halueval", "hh-harmless", "alpaca-eval"],
+}
+ORIGIN = {
+    "permissive": "Apache-2.0; trained on data under permissive licences",
+    "alpaca": "Apache-2.0; trained on data under permissive licences, and on AlpacaEval's "
+    "annotations (CC BY-NC 4.0)",
+}
 CONTROL_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 
@@ -54,7 +64,7 @@ def judge_toml(
     """The text of ``judge.toml``."""
     lines = [
         'name = "mini"',
-        'version = "2"',
+        'version = "3"',
         'engine = "encoder"',
         "",
         "[model]",
@@ -84,7 +94,13 @@ def some_readings(paths: list[Path], base: Path, seed: int) -> list[Reading]:
     layout = Layout(Tokenizer.from_file(str(base / "tokenizer.json")), 384)
     rows = [row for path in paths for row in read_rows(path) if row["split"] == "train"]
     drawn = random.Random(seed).sample(rows, 64)
-    return [layout.read(row["question"], answer) for row in drawn for answer in row["answers"][:2]]
+    return [
+        layout.read(asked, answer)
+        for row in drawn
+        for asked, answer in zip(
+            (row.get("asked") or [row["question"]] * 2)[:2], row["answers"][:2], strict=False
+        )
+    ]
 
 
 def main() -> None:
@@ -97,7 +113,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kind", choices=sorted(PRECISION), default="int8")
-    parser.add_argument("--variant", default="permissive")
+    parser.add_argument("--variant", choices=sorted(ORIGIN), default="permissive")
     parser.add_argument("--seed", type=int, default=1, help="of the whole recipe")
     args = parser.parse_args()
     judge = load_judge(args.base, args.judge)
@@ -120,8 +136,8 @@ def main() -> None:
         "base": "SmolLM2-135M-Instruct (Apache-2.0)",
         "layers": int(about["layers"]),
         "tokens": int(about["total"]),
-        # As the manifest of `magistrate bench` names them; version 1 had learned from hh-rlhf.
-        "trained_on": ["halueval", "hh-harmless"],
+        "trained_on": TRAINED_ON[args.variant],
+        "licence": ORIGIN[args.variant],
         "precision": PRECISION[args.kind],
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers", "tokenizers", "onnx")},

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 WORD = re.compile(r"\w+")
 SHORTEST = 12  # characters; shorter strings are contained in half of all prompts by accident
+RUN = 5  # words of one run
+SHARED = 0.5  # share of a question's runs that one measuring prompt may hold at most
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -47,12 +50,23 @@ def measuring_prompts(data: Path) -> dict[str, set[str]]:
     return {name: {normal(text) for text in texts} - {""} for name, texts in found.items()}
 
 
+def runs(text: str) -> set[str]:
+    """Every run of ``RUN`` words of a normalised text."""
+    words = text.split()
+    return {" ".join(words[k : k + RUN]) for k in range(len(words) - RUN + 1)}
+
+
 class LeakCheck:
     """Says which measuring set, if any, a training question leaks from."""
 
     def __init__(self, data: Path) -> None:
         self.sets = measuring_prompts(data)
         self.dropped: dict[str, dict[str, int]] = {}
+        self.holders: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for name, prompts in self.sets.items():
+            for prompt in sorted(prompts):
+                for run in runs(prompt):
+                    self.holders[run].append((name, prompt))
 
     def where(self, question: str) -> str | None:
         """The first measuring set that holds, contains or is contained in the question."""
@@ -63,7 +77,22 @@ class LeakCheck:
             long = len(text) >= SHORTEST
             if any((len(p) >= SHORTEST and p in text) or (long and text in p) for p in prompts):
                 return name
-        return None
+        return self.reworded(text)
+
+    def reworded(self, text: str) -> str | None:
+        """The measuring set of a prompt that holds at least half of the question's runs of words.
+
+        Catches a question with another sentence before it or a word changed. Questions of fewer
+        than ``RUN`` + 2 words share a run by accident.
+        """
+        own = runs(text)
+        if len(own) < 3:
+            return None
+        count = Counter(holder for run in own for holder in self.holders.get(run, ()))
+        if not count:
+            return None
+        (name, _), most = count.most_common(1)[0]
+        return name if most >= SHARED * len(own) else None
 
     def clean(self, source: str, questions: Iterable[str]) -> set[str]:
         """The distinct questions that leak from nowhere; what was dropped is counted."""

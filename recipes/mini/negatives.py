@@ -7,30 +7,18 @@ question, cut short, out of order, looping, echoing, running on into another tas
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 
 import numpy as np
+from made_errors import ERRORS, padding
+from sentences import sentences
 from sklearn.feature_extraction.text import TfidfVectorizer
-
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-
-
-def sentences(text: str) -> list[str]:
-    """Split at sentence ends and line breaks; never an empty piece."""
-    return [piece for piece in SENTENCE.split(text) if piece and piece.strip()]
-
-
-def to_sentence_end(text: str) -> str:
-    """Cut an unfinished answer back to its last sentence end, if it has one past the middle."""
-    last = max(text.rfind(mark) for mark in (". ", ".\n", "!", "?", "\n"))
-    return text[: last + 1].strip() if last > len(text) // 2 else text.strip()
 
 
 class Neighbours:
     """Nearest other questions by TF-IDF, for answers that look right and are about another task."""
 
-    def __init__(self, questions: list[str], near: int = 8) -> None:
+    def __init__(self, questions: list[str], near: int = 8, most: float = 0.75) -> None:
         self.questions = questions
         matrix = TfidfVectorizer(sublinear_tf=True, stop_words="english").fit_transform(questions)
         self.row = {question: i for i, question in enumerate(questions)}
@@ -38,7 +26,7 @@ class Neighbours:
         for start in range(0, len(questions), 512):
             similarity = (matrix[start : start + 512] @ matrix.T).toarray()
             # Near duplicates ask the same thing, so their answers are not wrong.
-            similarity[similarity > 0.75] = -1.0
+            similarity[similarity > most] = -1.0
             best = np.argpartition(-similarity, near, axis=1)[:, :near]
             self.near += best.tolist()
 
@@ -87,6 +75,7 @@ RULES: dict[str, tuple[Callable[[str, str, random.Random], str], float, float]] 
     "looping": (looping, 1.5, 0.95),
     "spliced": (spliced, 2.0, 0.95),
     "word salad": (word_salad, 1.0, 0.95),
+    **ERRORS,
 }
 TEXT_RULES: dict[str, tuple[float, float]] = {
     # made from questions and answers of other tasks; name: (share, probability)
@@ -95,6 +84,8 @@ TEXT_RULES: dict[str, tuple[float, float]] = {
     "runs on": (2.0, 0.92),
     "echo": (1.0, 0.95),
     "empty": (0.7, 0.97),
+    "padding": (2.5, 0.93),
+    "padded": (1.5, 0.93),
 }
 
 
@@ -123,7 +114,9 @@ def bad_answer(
         if len(sentences(answer)) < 3 and name in ("shuffled", "spliced"):
             name, p = "neighbour", 0.95
             return other, p, name
-        return rule(answer, other, rng), p, name
+        made = rule(answer, other, rng)
+        # Nothing to change (no number, no list): an answer to a near question instead.
+        return (made, p, name) if made.strip() != answer.strip() else (other, 0.95, "neighbour")
     if name == "random":
         other = answers[rng.choice(near.questions)]
     elif name == "runs on":
@@ -133,4 +126,8 @@ def bad_answer(
         other = question if rng.random() < 0.5 else f"{question} {sentences(question)[-1]}"
     elif name == "empty":
         other = ""
+    elif name == "padding":
+        other = padding(question, rng, rng.randint(len(answer) // 2, 2 * len(answer) + 100))
+    elif name == "padded":
+        other = f"{padding(question, rng, 100)}\n\n{other}"
     return other, TEXT_RULES[name][1], name

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from leaks import read_rows
-from questions import seed_task
 
 
 @dataclass
@@ -30,6 +29,7 @@ class Group:
         answers: Shown to the judge, one reading each.
         pairs: ``(i, j, p, weight, kind)``: answer i beats answer j with probability p.
         family: What must stay on one side of the split; the question itself when empty.
+        asked: Where answers belong to several questions: the question of each answer.
     """
 
     source: str
@@ -37,6 +37,7 @@ class Group:
     answers: list[str]
     pairs: list[tuple[int, int, float, float, str]] = field(default_factory=list)
     family: str = ""
+    asked: list[str] = field(default_factory=list)
 
     def add(self, answer: str) -> int:
         """Append an answer unless it is there already; return its index."""
@@ -49,6 +50,12 @@ class Group:
         """Say that answer i beats answer j with probability p."""
         if i != j:
             self.pairs.append((i, j, p, weight, kind))
+
+    def contest(self, question: str, right: str, wrong: str, p: float, kind: str) -> None:
+        """Add two readings of a question of their own: the right answer beats the wrong one."""
+        self.asked += [question, question]
+        self.answers += [right, wrong]
+        self.better(len(self.answers) - 2, len(self.answers) - 1, p, 1.0, kind)
 
 
 def sigmoid(x: float) -> float:
@@ -164,47 +171,6 @@ def t0(data: Path, rng: random.Random, count: int) -> Iterator[Group]:
         yield group
 
 
-def alpaca_eval(data: Path) -> Iterator[Group]:
-    """AlpacaEval annotations (CC BY-NC 4.0): 17 answers an instruction, judged by GPT-4.
-
-    Beside each verdict against the fixed baseline, answers are paired among themselves: one that
-    beat the baseline against one that lost to it.
-    """
-    groups: dict[str, Group] = {}
-    verdicts: dict[str, dict[int, float]] = defaultdict(dict)
-    root = data / "alpaca_eval/results"
-    for path in sorted(root.glob("*/alpaca_eval_gpt4/annotations.json*")):
-        for row in read_rows(path):
-            first, second = row["output_1"].strip(), row["output_2"].strip()
-            if row["preference"] is None or first == second:
-                continue
-            group = groups.setdefault(row["instruction"], Group("alpaca", row["instruction"], []))
-            wins = {1.0: 0.05, 2.0: 0.95}.get(float(row["preference"]), 0.5)
-            base, other = group.add(first), group.add(second)
-            group.better(other, base, wins, 1.0, "gpt-4")
-            verdicts[row["instruction"]][other] = wins
-    for path in sorted(root.glob("*/weighted_alpaca_eval_gpt4_turbo/annotations.json.gz")):
-        for row in read_rows(path):
-            first, second = row["output_1"].strip(), row["output_2"].strip()
-            if row["preference"] is None or row["instruction"] not in groups or first == second:
-                continue
-            group = groups[row["instruction"]]
-            p = min(max(float(row["preference"]) - 1.0, 0.03), 0.97)
-            group.better(group.add(second), group.add(first), p, 1.0, "gpt-4-turbo")
-    for question, group in groups.items():
-        won = [i for i, p in verdicts[question].items() if p > 0.5]
-        lost = [i for i, p in verdicts[question].items() if p < 0.5]
-        for i in won:
-            for j in lost:
-                group.better(i, j, 0.85, 0.35, "by way of the baseline")
-    yield from groups.values()
-
-
-def pairs_of(rows: list[dict[str, Any]]) -> int:
-    """How many labelled pairs the group records hold."""
-    return sum(len(row["pairs"]) for row in rows)
-
-
 def halueval(data: Path) -> dict[str, str]:
     """HaluEval general (MIT): questions and ChatGPT answers that annotators found sound."""
     return {
@@ -212,6 +178,15 @@ def halueval(data: Path) -> dict[str, str]:
         for row in read_rows(data / "halueval/general_data.json")
         if row["hallucination"] == "no" and row["chatgpt_response"].strip()
     }
+
+
+def seed_task(row: dict[str, Any]) -> tuple[str, str]:
+    """Question and gold answer of a seed task (its first instance)."""
+    first = row["instances"][0]
+    question = str(row["instruction"])
+    if first["input"]:
+        question += "\n\n" + first["input"]
+    return question, str(first["output"])
 
 
 def seed_tasks(data: Path) -> dict[str, str]:
