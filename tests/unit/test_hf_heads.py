@@ -329,3 +329,13 @@ def test_a_judge_folder_runs_and_resumes_by_the_store(scorer: Path, tmp_path: Pa
     assert json.dumps([d.preference for d in run.decisions()]) == json.dumps(
         [d.preference for d in again.decisions()]
     )
+
+
+def test_a_judge_folder_can_be_the_teacher(scorer: Path, tmp_path: Path) -> None:
+    from magistrate.data.labelling import label
+
+    label(samples(6), str(scorer), tmp_path / "labelled.jsonl")
+    labelled = list(mg.read_samples(tmp_path / "labelled.jsonl"))
+    assert len(labelled) == 6
+    golds = [gold for sample in labelled for gold in sample.gold if gold.probability_second]
+    assert len(golds) >= 6

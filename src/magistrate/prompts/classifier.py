@@ -103,6 +103,11 @@ class ClassifierFamily:
             }
         )
 
+    @property
+    def shows_reference(self) -> bool:
+        """Whether prompts show the sample's reference where it has one."""
+        return "reference" in self._template.variables
+
     def prompts(self, sample: Sample, order: Sequence[int]) -> tuple[tuple[Message, ...], ...]:
         """Return the one prompt, with slots ``question``, ``answer_1`` and ``answer_2``.
 

@@ -92,6 +92,11 @@ class ScorerFamily:
             }
         )
 
+    @property
+    def shows_reference(self) -> bool:
+        """Whether prompts show the sample's reference where it has one."""
+        return "reference" in self._template.variables
+
     def prompts(self, sample: Sample, order: Sequence[int]) -> tuple[tuple[Message, ...], ...]:
         """Return one prompt per shown answer, with slots ``question`` and ``answer``.
 
