@@ -25,6 +25,8 @@ from magistrate.train.resuming import (
 from magistrate.train.schedule import Schedule, share_of
 from magistrate.train.steps import passes_of
 
+ROOT = Path(__file__).parents[2]
+RECIPES = sorted((ROOT / "recipes/train").glob("*.toml"))
 LEAST = {"data.train": "a.jsonl", "judge.base": "base"}
 
 
@@ -227,3 +229,32 @@ def test_a_log_drops_what_is_done_again_and_half_lines(tmp_path: Path) -> None:
     assert [row["step"] for row in read_rows(path)] == ["1", "2", "3"]
     assert read_rows(path)[0] == {"step": "1", "loss": "0.333333", "note": ""}
     assert read_rows(path)[2]["loss"] == ""
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_that_comes_along_can_be_read(path: Path) -> None:
+    from magistrate.prompts.catalog import load_family
+
+    found = read_recipe(path)
+    assert found.judge.name == path.stem.removesuffix("-cpu")
+    assert found.judge.licence
+    if found.judge.head == "generate":
+        assert load_family(found.judge.family, mode=found.judge.mode).max_answers == 2
+    if found.run.accelerate is not None:
+        assert (ROOT / found.run.accelerate).is_file()
+        assert found.run.best_by == "loss"  # all that is measured where weights are divided
+
+
+@pytest.mark.parametrize(("size", "rate"), [("7b", 2e-5), ("13b", 2e-5), ("33b", 3e-5)])
+def test_the_settings_of_judgelm_are_those_of_the_paper(size: str, rate: float) -> None:
+    found = read_recipe(ROOT / f"recipes/train/judgelm-{size}.toml")
+    assert found.judge.base == f"lmsys/vicuna-{size}-v1.3"
+    optim = found.optim
+    assert (optim.batch, optim.epochs, optim.max_length, optim.lr) == (128, 3, 2048, rate)
+    assert (optim.schedule, optim.warmup, optim.weight_decay) == ("cosine", 0.03, 0)
+    assert (found.augment.swap, found.augment.drop_reference) == (0.5, 0.5)
+    assert found.run.precision == "bf16"
+    assert found.run.gradient_checkpointing
+    assert found.adapter.kind == "full"
+    # The published log of a training on 100,000 samples: 2,343 steps and the rest of one.
+    assert Schedule(range(100_000), [1] * 100_000, optim, 0).steps == 2344

@@ -177,11 +177,9 @@ def train(
         return
     if out is None:
         raise typer.BadParameter("name the judge folder to be", param_hint="--out")
-    from magistrate.train.device import is_launched
+    from magistrate.train.launching import is_launched, launch
 
     if recipe.run.accelerate is not None and not is_launched():
-        from magistrate.train.launching import launch
-
         code = launch(recipe.run.accelerate, sys.argv[1:])
         if code != OK:
             raise typer.Exit(code)

@@ -66,11 +66,6 @@ def choose_device(recipe: Recipe) -> Device:
     return Device(name, bf16, sharded, recipe.run.pass_tokens or default)
 
 
-def is_launched() -> bool:
-    """Whether this process is one of several that accelerate or torchrun started."""
-    return "LOCAL_RANK" in os.environ
-
-
 def _has_bf16(torch: Any, name: str) -> bool:
     """Whether a device computes in bf16, rather than imitating it."""
     if name.startswith("cuda"):

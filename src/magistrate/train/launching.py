@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from magistrate.errors import InputError, MissingExtraError
+
+
+_LAUNCHED = "MAGISTRATE_LAUNCHED"
+"""Set for the processes that :func:`launch` starts, so that they do not start others."""
+
+
+def is_launched() -> bool:
+    """Whether this process is one that accelerate or torchrun started."""
+    return _LAUNCHED in os.environ or "LOCAL_RANK" in os.environ
 
 
 def launch(configuration: str, arguments: Sequence[str]) -> int:
@@ -35,7 +45,8 @@ def launch(configuration: str, arguments: Sequence[str]) -> int:
         raise MissingExtraError("run.accelerate", "train", "accelerate")
     command = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", configuration]
     command += ["--module", "magistrate", *arguments]
-    with subprocess.Popen(command) as process:  # noqa: S603  # ourselves, through accelerate
+    own = {**os.environ, _LAUNCHED: "1"}
+    with subprocess.Popen(command, env=own) as process:  # noqa: S603  # ourselves
         while True:
             try:
                 return process.wait()

@@ -95,7 +95,7 @@ def train(
     head = open_head(recipe)
     data = read_labelled(recipe)
     work = resuming.Work(out)
-    started = _begin(work, recipe, data, resume=resume, note=watching.note)
+    started = _begin(work, recipe, data, device, resume=resume, note=watching.note)
     return _Training(recipe, work, device, head, data, watching).run(started)
 
 
@@ -103,6 +103,7 @@ def _begin(
     work: resuming.Work,
     recipe: Recipe,
     data: Labelled,
+    device: Device,
     *,
     resume: bool,
     note: Callable[[str], None],
@@ -111,7 +112,7 @@ def _begin(
     from accelerate import PartialState
 
     training = resuming.describe_training(recipe, data.train, data.dev)
-    state = PartialState(cpu=recipe.run.device == "cpu")
+    state = PartialState(cpu=device.name == "cpu")
     with state.main_process_first():
         # What the first has made, the others go on with.
         checkpoint, notes = resuming.begin(
