@@ -208,6 +208,7 @@ def test_with_and_without_the_reference_are_siblings_of_a_family() -> None:
     ]
     assert "'mini'" in notes[0]
     assert {one.annotator for one in passes} == {"scripted:longer", "mini"}
+    assert plan_passes(["small=mini"], "named")[0][0].annotator == "small"
     assert plan_passes(["scripted:longer#pair-reference"], "no")[0][0].judge.endswith("#pair")
 
 

@@ -134,7 +134,7 @@ def _named(teachers: Sequence[str]) -> list[Pass]:
     """Return the teachers as they are named, each with an annotator's name of its own."""
     found: list[tuple[str | None, Pass]] = []
     for teacher in teachers:
-        label, name = split_label(teacher)
+        label, name = _split(teacher)
         found.append((label, _load(name)))
     short = Counter(one.annotator for label, one in found if label is None)
     named = [
@@ -148,6 +148,16 @@ def _named(teachers: Sequence[str]) -> list[Pass]:
             f"--teacher strict={named[0].judge}"
         )
     return named
+
+
+def _split(teacher: str) -> tuple[str | None, str]:
+    """Return what a teacher is to be called, if it is said, and its name; of folders too."""
+    label, name = split_label(teacher)
+    before, _, after = teacher.partition("=")
+    is_folder = label is None and after and find_judge_folder(teacher) is None
+    if is_folder and find_judge_folder(after) is not None:
+        return before, after
+    return label, name
 
 
 def _load(name: str) -> Pass:
