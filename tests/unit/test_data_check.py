@@ -12,8 +12,9 @@ from magistrate.cli.main import main
 from magistrate.data.checks.check import check_data
 from magistrate.data.checks.near import Nearness
 from magistrate.data.hashing import data_hash
+from magistrate.data.teacher_labels import FailedLabel
 from magistrate.errors import InputError
-from magistrate.records import Gold, Sample
+from magistrate.records import Gold, Sample, to_json_line
 
 pytest.importorskip("rensa")
 
@@ -173,6 +174,28 @@ def test_a_merged_label_counts_and_is_no_annotator(tmp_path: Path) -> None:
     assert agreed is not None
     assert agreed.values["several"] == 1
     assert "merged" not in agreed.examples[0].note
+
+
+def test_what_teachers_failed_to_label_is_told_with_their_words(tmp_path: Path) -> None:
+    failed = FailedLabel(
+        row=1,
+        sample_id="x",
+        source_id=None,
+        annotator="teacher",
+        with_reference=False,
+        order=(0, 1),
+        status="unparsed",
+        reason="no verdict",
+        raw="Both have merits.",
+    )
+    file = tmp_path / "data.teachers/failed.jsonl"
+    file.parent.mkdir()
+    file.write_bytes(to_json_line(failed) + b'\n{"half')
+    found = finding(checked(tmp_path, balanced(3)), "failed-labels")
+    assert found is not None
+    assert (found.severity, found.count, found.values) == ("warning", 1, {"unparsed": 1})
+    assert found.examples[0].text == "Both have merits."
+    assert found.examples[0].note == "teacher: unparsed: no verdict"
 
 
 def test_bad_rows_are_listed_and_good_ones_checked(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from magistrate.data.checks.balance import Limits, balance, labelled
 from magistrate.data.checks.collected import Collected, Collector, Texts, collect
 from magistrate.data.checks.duplicates import duplicates, near_answers, near_questions
+from magistrate.data.checks.failed import failed_labels
 from magistrate.data.checks.findings import CheckReport, Finding, in_sequence
 from magistrate.data.checks.leaks import (
     Leak,
@@ -79,7 +80,7 @@ def check_collected(
     step: Step,
 ) -> CheckReport:
     """Do what :func:`check_data` does with samples that were read already."""
-    findings = list(_findings(data, tests, near, limits, step))
+    findings = [*failed_labels(files), *_findings(data, tests, near, limits, step)]
     return CheckReport(
         files=tuple(map(os.fspath, files)),
         against=tuple(map(os.fspath, against)),

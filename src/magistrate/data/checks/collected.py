@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from magistrate.data.checks.findings import Example, excerpt
 from magistrate.data.checks.texts import answer_text, question_text
 from magistrate.data.hashing import DataHasher
+from magistrate.data.merging import is_merged
 from magistrate.formats.base import BadRow, Notice
 from magistrate.metrics.columns import NOTHING, SPLIT, PairCollector, PairColumns
 from magistrate.metrics.compact import PREFERENCE_CODES
@@ -19,9 +20,6 @@ from magistrate.records import Gold, Sample
 
 if TYPE_CHECKING:
     from magistrate.formats.reading import SampleReader
-
-MERGED = "merged:"
-"""How the annotator is called under whose name several labels were merged into one."""
 
 MOST_SCORES = 200
 """Different scores that are counted by value."""
@@ -192,11 +190,6 @@ def without_merged(sample: Sample) -> Sample:
     """Return a sample with what annotators said alone."""
     kept = tuple(gold for gold in sample.gold if not is_merged(gold))
     return sample if len(kept) == len(sample.gold) else sample.model_copy(update={"gold": kept})
-
-
-def is_merged(gold: Gold) -> bool:
-    """Whether a label was merged from others."""
-    return (gold.annotator or "").startswith(MERGED)
 
 
 def noticed(sample: Sample) -> Iterator[tuple[str, str]]:

@@ -91,8 +91,8 @@ def _contradictions(
             count=len(examples),
             says=f"{counted(len(examples), 'pair')} stand there more than once with different "
             f"labels: {opposite:,} with opposite ones, {other:,} with a tie in one place",
-            do="keep one label of each, or merge them as annotators of one sample "
-            "(`data label --merge`); as they are, no judge can learn both",
+            do="keep one label of each, or merge them as annotators of one sample; as they are, no "
+            "judge can learn both",
             examples=tuple(examples[:EXAMPLES_KEPT]),
             values={"opposite": opposite, "tie_in_one": other},
         )
