@@ -10,7 +10,6 @@ from pathlib import Path
 
 from magistrate.errors import InputError, MissingExtraError
 
-
 _LAUNCHED = "MAGISTRATE_LAUNCHED"
 """Set for the processes that :func:`launch` starts, so that they do not start others."""
 
