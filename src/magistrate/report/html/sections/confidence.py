@@ -36,7 +36,8 @@ def confidence(sources: Sequence[Source]) -> Section:
         "confidence",
         "Reliability of the confidence",
         "Confidence is the probability that the judge gives its own verdict (first, tie or "
-        f"second). Pairs are grouped by it into {BINNING}; a point on the diagonal is as often "
+        "second); of a calibrated judge, how probable it is that this is right. "
+        f"Pairs are grouped by it into {BINNING}; a point on the diagonal is as often "
         "right as it is sure, one below is too sure. ECE, the expected calibration error, is the "
         "mean distance from the diagonal, weighted by pairs. It is above 0 by chance alone: beside "
         "it stands what a perfectly calibrated judge with the same confidences would show.",
