@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, Any
 from magistrate._version import __version__
 
 if TYPE_CHECKING:
+    from magistrate.data.answers import Decoding as Decoding
+    from magistrate.data.answers import answer_questions as answer_questions
     from magistrate.data.label_report import Labelled as Labelled
     from magistrate.data.labelling import label as label
+    from magistrate.data.pairing import draw_pairs as draw_pairs
+    from magistrate.data.references import ReferenceFilters as ReferenceFilters
+    from magistrate.data.references import add_references as add_references
+    from magistrate.data.sampling import draw_questions as draw_questions
+    from magistrate.data.translating import translate_samples as translate_samples
     from magistrate.errors import MagistrateError as MagistrateError
     from magistrate.formats.inspect import inspect_files as inspect_files
     from magistrate.formats.reading import SampleReader as SampleReader
@@ -64,6 +71,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Answer": "magistrate.records",
     "Decision": "magistrate.records",
+    "Decoding": "magistrate.data.answers",
     "DryRun": "magistrate.store.dry",
     "Evaluation": "magistrate.report.evaluation",
     "FollowUp": "magistrate.store.conversations",
@@ -76,6 +84,7 @@ _HOME = {
     "Probabilities": "magistrate.records",
     "ProbeReport": "magistrate.probes.records",
     "Progress": "magistrate.store.progress",
+    "ReferenceFilters": "magistrate.data.references",
     "Run": "magistrate.store.run",
     "RunInterrupted": "magistrate.store.interrupt",
     "RunSummary": "magistrate.report.summary",
@@ -84,10 +93,14 @@ _HOME = {
     "Turn": "magistrate.records",
     "Usage": "magistrate.records",
     "Written": "magistrate.report.html.write",
+    "add_references": "magistrate.data.references",
+    "answer_questions": "magistrate.data.answers",
     "ask": "magistrate.store.asking",
     "bench": "magistrate.suites.bench",
     "collect_batch": "magistrate.store.batch",
     "compare": "magistrate.report.comparison",
+    "draw_pairs": "magistrate.data.pairing",
+    "draw_questions": "magistrate.data.sampling",
     "dry_run": "magistrate.store.dry",
     "emit_batch": "magistrate.store.batch",
     "evaluate": "magistrate.report.evaluation",
@@ -102,6 +115,7 @@ _HOME = {
     "read_judgments": "magistrate.formats.reading",
     "read_samples": "magistrate.formats.reading",
     "summarise": "magistrate.report.summary",
+    "translate_samples": "magistrate.data.translating",
     "verify_run": "magistrate.store.verify",
     "write_report": "magistrate.report.html.write",
     "write_samples": "magistrate.formats.writers",

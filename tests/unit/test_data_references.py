@@ -16,7 +16,7 @@ from magistrate.data import given_references, reference_checks, translating
 from magistrate.data.given_references import read_references
 from magistrate.data.questions import Question
 from magistrate.data.reference_checks import WordRule, fault_of, irrelevant
-from magistrate.data.references import Filters, add_references
+from magistrate.data.references import ReferenceFilters, add_references
 from magistrate.data.translating import lost, texts_of, translate_samples
 from magistrate.errors import InputError
 from magistrate.records import Answer, Gold, Sample, Turn
@@ -177,7 +177,7 @@ def test_gold_answers_tell_wrong_references(tmp_path: Path) -> None:
     )
     rows = ({"question": "6 x 7?", "gold": 42}, {"question": "6 x 8?", "gold": "48"})
     gold = write(tmp_path / "g.jsonl", *rows)
-    made = add_references(file, out=tmp_path / "o.jsonl", filters=Filters(gold=gold))
+    made = add_references(file, out=tmp_path / "o.jsonl", filters=ReferenceFilters(gold=gold))
     assert made.dropped == {"wrong": 1}
     assert lines(tmp_path / "o.dropped.jsonl")[0]["detail"] == "the right answer is '48'"
 
@@ -185,7 +185,7 @@ def test_gold_answers_tell_wrong_references(tmp_path: Path) -> None:
 def test_a_judge_grades_references(tmp_path: Path) -> None:
     samples = [pair(f"question {i}", reference=f"reference {i}") for i in range(12)]
     samples += samples[:2]
-    filters = Filters(check_with="scripted:random", min_score=5)
+    filters = ReferenceFilters(check_with="scripted:random", min_score=5)
     out = tmp_path / "o.jsonl"
     made = add_references(pairs(tmp_path, *samples), out=out, filters=filters)
     dropped = made.dropped["low-score"]
@@ -197,13 +197,13 @@ def test_a_judge_grades_references(tmp_path: Path) -> None:
     )
     again = add_references(pairs(tmp_path, *samples), out=out, filters=filters)
     assert again == made
-    unread = Filters(check_with="scripted:nonsense")
+    unread = ReferenceFilters(check_with="scripted:nonsense")
     made = add_references(pairs(tmp_path, *samples), out=out, filters=unread)
     assert (made.unchecked_judge, made.with_reference) == (14, 14)
 
 
 def test_a_judge_of_harm_sees_what_to_grade(tmp_path: Path) -> None:
-    filters = Filters(harm_with="scripted:random,refuse=0", min_score=10.5)
+    filters = ReferenceFilters(harm_with="scripted:random,refuse=0", min_score=10.5)
     made = add_references(
         pairs(tmp_path, pair("q", reference="r")), out=tmp_path / "o.jsonl", filters=filters
     )

@@ -242,7 +242,7 @@ def references(
     Every sample is written, with a reference or without; what was dropped is listed with reasons.
     """
     from magistrate.data.answers import checked_sampling
-    from magistrate.data.references import Filters, add_references
+    from magistrate.data.references import ReferenceFilters, add_references
     from magistrate.messages import Sampling
 
     terminal = Terminal(as_json, quiet)
@@ -252,7 +252,7 @@ def references(
             out=out,
             engine=engine,
             given=given,
-            filters=Filters(
+            filters=ReferenceFilters(
                 check_with=check_with,
                 harm_with=harm_with,
                 min_score=min_score,

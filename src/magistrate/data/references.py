@@ -55,7 +55,7 @@ HARM = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class ReferenceFilters:
     """What references have to pass, beside the rules that always hold."""
 
     check_with: str | None = None
@@ -122,7 +122,7 @@ def add_references(
     out: AnyPath,
     engine: str | None = None,
     given: AnyPath | None = None,
-    filters: Filters | None = None,
+    filters: ReferenceFilters | None = None,
     replace: bool = False,
     sampling: Sampling | None = None,
     system: str | None = None,
@@ -165,7 +165,7 @@ def add_references(
     for path in files:
         if is_same_file(str(path), str(out)):
             raise InputError(f"the output would replace the input {path}; name another file")
-    wanted = filters or Filters()
+    wanted = filters or ReferenceFilters()
     rule = WordRule(wanted.harmful_words)
     reader = read_samples(*files, format=format, columns=columns, strict=strict)
     cases = [_case(sample, replace=replace) for sample in reader]
@@ -285,7 +285,7 @@ def _ask(
 
 
 def _apply_rules(
-    cases: Sequence[_Case], rule: WordRule, golds: GivenReferences | None, filters: Filters
+    cases: Sequence[_Case], rule: WordRule, golds: GivenReferences | None, filters: ReferenceFilters
 ) -> int:
     """Mark what the rules find; return how many references could not be checked by words."""
     there = [case for case in cases if case.text is not None]
@@ -311,7 +311,7 @@ def _apply_rules(
     return found.count("unchecked")
 
 
-def _apply_judges(cases: Sequence[_Case], filters: Filters, folder: Path) -> int:
+def _apply_judges(cases: Sequence[_Case], filters: ReferenceFilters, folder: Path) -> int:
     """Mark what judges find; return how many references they gave no grade."""
     no_grade = 0
     checks: tuple[tuple[str | None, Reason, str | None, str], ...] = (
