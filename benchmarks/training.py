@@ -27,9 +27,9 @@ import transformers
 
 from magistrate.train import resuming
 from magistrate.train.adapting import adapt
+from magistrate.train.arguments import training_arguments
 from magistrate.train.device import choose_device
 from magistrate.train.generate import GenerateHead
-from magistrate.train.loop import training_arguments
 from magistrate.train.reading import read_labelled
 from magistrate.train.recipe import Recipe, read_recipe
 from magistrate.train.schedule import Schedule

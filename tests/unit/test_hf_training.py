@@ -71,14 +71,14 @@ def test_packed_padded_and_divided_passes_have_one_gradient(tmp_path: Path) -> N
 
 
 def test_activations_computed_twice_give_the_same_gradient(tmp_path: Path) -> None:
-    from magistrate.train.loop import _checkpoint_activations
+    from magistrate.train.arguments import keep_fewer_activations
 
     head, loaded = loaded_head(tmp_path)
     items = items_of(head, toy_samples(4))
     assert head.can_pack(loaded.model)
     loaded.model.train()
     _, wanted = gradients(head, loaded.model, items, packed=True, tokens=512)
-    _checkpoint_activations(loaded.model)
+    keep_fewer_activations(loaded.model)
     loaded.model.train()
     _, found = gradients(head, loaded.model, items, packed=True, tokens=512)
     for name, gradient in wanted.items():

@@ -178,6 +178,12 @@ def train(
     if out is None:
         raise typer.BadParameter("name the judge folder to be", param_hint="--out")
     from magistrate.train.launching import is_launched, launch
+    from magistrate.train.resuming import Work, is_finished
+
+    if resume and is_finished(Work(out)):
+        terminal.note(f"{out} is a judge already: its training has ended, nothing is left to do")
+        terminal.json({"folder": str(out), "already_trained": True})
+        return
 
     if recipe.run.accelerate is not None and not is_launched():
         code = launch(recipe.run.accelerate, sys.argv[1:])

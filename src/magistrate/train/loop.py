@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -11,10 +10,11 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from magistrate.errors import InputError
+from magistrate.errors import EngineError, InputError
 from magistrate.store.interrupt import RunInterrupted
 from magistrate.train import resuming
 from magistrate.train.adapting import Adapted, adapt
+from magistrate.train.arguments import keep_fewer_activations, training_arguments
 from magistrate.train.best import Best, put_weights, trained_weights
 from magistrate.train.device import Device, choose_device
 from magistrate.train.evaluating import FIELDS, evaluate_judge, not_training
@@ -200,7 +200,7 @@ class _Training:
                 "another in one row; use run.packing = 'auto'"
             )
         if recipe.run.gradient_checkpointing:
-            _checkpoint_activations(loaded.model)
+            keep_fewer_activations(loaded.model)
         torch.manual_seed(recipe.run.seed)
         adapted = adapt(loaded.model, recipe.adapter, task=self._head.task, whole=self._head.whole)
         return loaded, adapted, packed
@@ -233,17 +233,22 @@ class _Training:
             progress=progress,
             stop=lambda: self._stops > 0,
         )
-        trainer = JudgeTrainer(
-            adapted.model,
-            args,
-            head=self._head,
-            data=StepData(self._head, self._data.train, found, schedule, how),
-            schedule=schedule,
-            recipe=self._recipe,
-            hooks=hooks,
-            first_step=first,
-            autocast=self._device.bf16 and not self._device.sharded,
-        )
+        try:
+            trainer = JudgeTrainer(
+                adapted.model,
+                args,
+                head=self._head,
+                data=StepData(self._head, self._data.train, found, schedule, how),
+                schedule=schedule,
+                recipe=self._recipe,
+                hooks=hooks,
+                first_step=first,
+                autocast=self._device.bf16 and not self._device.sharded,
+            )
+        except (ImportError, RuntimeError, ValueError) as error:
+            if not self._recipe.run.trackers:
+                raise
+            raise InputError(f"run.trackers: {error}") from error
         return trainer
 
     def _open_logs(self, first: int) -> None:
@@ -260,6 +265,7 @@ class _Training:
     def _train(self, trainer: JudgeTrainer, checkpoint: Path | None) -> None:
         """Train; the first Ctrl-C or SIGTERM ends it after the step under way."""
         from magistrate.engines.hf.loading import quiet
+        from magistrate.engines.hf.memory import is_out_of_memory
 
         previous: dict[int, Any] = {}
 
@@ -277,6 +283,14 @@ class _Training:
         try:
             with quiet():  # transformers shows a bar for every file it writes
                 trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            raise EngineError(
+                f"there is not enough memory for passes of {self._device.pass_tokens:,} tokens; "
+                f"lower run.pass_tokens or optim.max_length, or see 'Memory and speed' in "
+                f"docs/training.md; --resume goes on from the last checkpoint ({error})"
+            ) from error
         finally:
             for each, handler in previous.items():
                 signal.signal(each, handler)
@@ -338,6 +352,8 @@ class _Training:
         seconds: float,
     ) -> Mapping[str, Any]:
         """Write the judge folder with the best weights, and remove checkpoints."""
+        from magistrate.engines.hf.loading import quiet
+
         facts = self._best.facts()
         measured: Mapping[str, Any] = self._last if facts is None else facts
         if facts is not None:
@@ -369,7 +385,8 @@ class _Training:
             },
         )
         if trainer.is_world_process_zero():
-            self._head.save(self._work.judge, finished)
+            with quiet():
+                self._head.save(self._work.judge, finished)
             resuming.clean_up(self._work)
         trainer.accelerator.wait_for_everyone()
         return measured
@@ -385,48 +402,6 @@ class _Training:
         if trainer.is_world_process_zero():
             adapted.model.load_state_dict(weights, strict=False)
         return adapted
-
-
-def training_arguments(recipe: Recipe, work: resuming.Work, device: Device, steps: int) -> Any:
-    """Return the arguments of transformers' Trainer for a recipe."""
-    import transformers
-
-    optim = recipe.optim
-    warmup = math.ceil(optim.warmup * steps) if optim.warmup < 1 else int(optim.warmup)
-    kinds = {"constant": "constant_with_warmup"}
-    return transformers.TrainingArguments(
-        output_dir=str(work.checkpoints),
-        per_device_train_batch_size=1,
-        max_steps=steps,
-        learning_rate=optim.lr,
-        lr_scheduler_type=kinds.get(optim.schedule, optim.schedule),
-        warmup_steps=warmup,
-        weight_decay=optim.weight_decay,
-        max_grad_norm=optim.clip,
-        seed=recipe.run.seed,
-        bf16=device.bf16 and device.sharded,
-        use_cpu=device.name == "cpu",
-        torch_compile=recipe.run.compile,
-        report_to=list(recipe.run.trackers) or "none",
-        run_name=recipe.judge.name,
-        logging_strategy="no",
-        eval_strategy="no",
-        save_strategy="no",
-        save_total_limit=2,
-        ignore_data_skip=True,
-        disable_tqdm=True,
-        remove_unused_columns=False,
-        dataloader_pin_memory=False,
-        average_tokens_across_devices=False,
-    )
-
-
-def _checkpoint_activations(model: Any) -> None:
-    enable = getattr(model, "activation_checkpointing_enable", None)
-    if enable is not None:
-        enable(activation_checkpointing_kwargs={"use_reentrant": False})
-    else:
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
 
 def _with_model(loaded: LoadedModel, model: Any) -> LoadedModel:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from magistrate._version import __version__
+from magistrate.engines.judge_model import JUDGE_FILE
 from magistrate.errors import RunDamagedError, RunError, RunMismatchError
 from magistrate.ids import content_id
 from magistrate.records import Record, Sample
@@ -164,6 +165,11 @@ def begin(work: Work, training: TrainingFile, *, resume: bool) -> tuple[Path | N
     ]
     write_training(work, training)
     return last_checkpoint(work), notes
+
+
+def is_finished(work: Work) -> bool:
+    """Whether a training has ended: its judge is there."""
+    return (work.folder / _FILE).is_file() and (work.judge / JUDGE_FILE).is_file()
 
 
 def read_training(work: Work) -> TrainingFile:

@@ -13,6 +13,7 @@ import torch
 import transformers
 from torch.utils.data import DataLoader, Sampler
 
+from magistrate.errors import EngineError
 from magistrate.train.head import Head
 from magistrate.train.recipe import Recipe
 from magistrate.train.resuming import mark_complete
@@ -196,6 +197,11 @@ class JudgeTrainer(transformers.Trainer):  # type: ignore[misc]  # checked witho
                 total += loss.detach()
                 for name, part in losses.parts.items():
                     self._sums.add_part(name, part.total, part.count)
+        if not torch.isfinite(total):
+            raise EngineError(
+                f"the loss of step {step.number + 1:,} is {float(total)}: the training has come "
+                f"apart; lower optim.lr, lengthen optim.warmup, or use run.precision=fp32"
+            )
         self._sums.add_step(step, time.perf_counter() - started)
         return total
 
