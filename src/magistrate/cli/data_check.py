@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 
 CHECK_EXAMPLES = example(
     "magistrate data check examples/pairs.jsonl",
-    "magistrate data check labelled.jsonl --against testset.json -o findings.jsonl",
+    "magistrate data check examples/pairs.jsonl --against examples/single.jsonl -o findings.jsonl",
 )
 SPLIT_EXAMPLES = example(
     "magistrate data split examples/pairs.jsonl --shares train=0.5,dev=0.5 -o splits",
-    "magistrate data split labelled.jsonl --against testset.json --dev 500 -o splits",
+    "magistrate data split examples/pairs.jsonl --dev 2 --against examples/single.jsonl -o small",
 )
 CARD_EXAMPLES = example(
-    "magistrate data card examples/pairs.jsonl -o card.html -o card.md",
-    "magistrate data card labelled.jsonl --split splits --licence pairs=CC-BY-4.0 -o card.html",
+    "magistrate data card examples/pairs.jsonl --licence pairs=Apache-2.0 -o card.html -o card.md",
 )
 
 SHOWN_EXAMPLES = 3
@@ -136,9 +135,8 @@ def split(
             "-o",
             metavar="DIR",
             help="Folder to make: NAME.jsonl for every split, dropped.jsonl, split.json.",
-            show_default=False,
         ),
-    ],
+    ] = Path("splits"),
     by: Annotated[
         str,
         typer.Option(
