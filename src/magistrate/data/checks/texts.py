@@ -19,8 +19,8 @@ def normalised(text: str) -> str:
 
     A text of nothing but punctuation stays what it is.
 
-    >>> normalised('  What\nis  "C++" ?')
-    'what is "c++"'
+    >>> normalised('  What\nis  C++ ?')
+    'what is c++'
     >>> normalised("…"), normalised("Ｗｈｙ？")
     ('...', 'why')
     """
