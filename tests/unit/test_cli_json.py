@@ -62,6 +62,34 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "input_format", "rows", "bad", "bad_count", "notices", "output", "to", "written",
         "skipped", "skipped_count",
     },
+    (
+        "data", "questions", "examples/pairs.jsonl", "-n", "6", "--like", "examples/single.jsonl",
+        "-o", "questions.jsonl",
+    ): {
+        "output", "drawn", "pool", "repeated", "by", "seed", "categories", "target", "in_target",
+        "before", "after", "bad", "bad_count", "notices",
+    },
+    ("data", "answers", "questions.jsonl", "--engine", "scripted:echo", "-o", "answers"): {
+        "folder", "questions", "repeated", "files", "failures", "failed", "resumed", "cost",
+        "usage", "bad", "bad_count", "notices",
+    },
+    ("data", "pairs", "examples/n-way.jsonl", "-o", "drawn.jsonl"): {
+        "output", "pairs", "questions", "per_question", "short", "models", "meetings",
+        "difficulty", "against", "identical", "empty", "alone", "duplicates", "seed", "bad",
+        "bad_count", "notices",
+    },
+    ("data", "references", "drawn.jsonl", "--engine", "scripted:echo", "-o", "ref.jsonl"): {
+        "output", "samples", "with_reference", "had_one", "asked", "given", "missing", "failed",
+        "failures", "dropped", "dropped_file", "unchecked_words", "unchecked_judge", "usage",
+        "cost", "bad", "bad_count", "notices",
+    },
+    (
+        "data", "translate", "drawn.jsonl", "--engine", "scripted:echo", "--to", "Dutch",
+        "-o", "dutch.jsonl",
+    ): {
+        "output", "language", "samples", "written", "texts", "failed", "failures", "dropped_file",
+        "resumed", "usage", "cost", "bad", "bad_count", "notices",
+    },
     ("judges", "list"): {"judges", "engines"},
     ("judges", "show", "scripted:longer"): {"name", "version", "engine", "folder", "card", "spec"},
     ("families", "list"): {"families", "broken"},
@@ -77,7 +105,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
 
 BY_NAME = {"decisions", "judgments", "containers", "labels", "annotators", "classes", "models"} | {
     "categories", "languages", "judges", "statuses", "verdicts", "answers_per_sample", "fields",
-    "engines", "spec", "not_asked", "cut", "slots",
+    "engines", "spec", "not_asked", "cut", "slots", "dropped",
 }  # fmt: skip
 """Objects whose keys are data or are described elsewhere."""
 

@@ -233,7 +233,7 @@ def answer_questions(
                             )
                     except (MagistrateError, KeyboardInterrupt):
                         with suppress(MagistrateError):
-                            writer.write(model.label, decoding, answered)
+                            writer.write_if_more(model.label, decoding, answered)
                         raise
                     writer.write(model.label, decoding, answered)
         return AnswersMade(
@@ -316,9 +316,22 @@ class _Writer:
                 f"--engine OTHER={name}"
             )
 
+    def write_if_more(
+        self, label: str, decoding: Decoding, answered: Mapping[str, list[Reply]]
+    ) -> None:
+        """Write what a stopped command has, unless the file of an earlier one has more."""
+        path = self._path(decoding.model(label))
+        there = path.read_bytes().count(b"\n") if path.exists() else 0
+        if len(answered) > there:
+            self.write(label, decoding, answered)
+
+    def _path(self, model: str) -> Path:
+        return self._folder / f"{_file_name(model)}.jsonl"
+
     def write(self, label: str, decoding: Decoding, answered: Mapping[str, list[Reply]]) -> None:
+        """Write the answers of a model under a decoding, and the failures so far."""
         model = decoding.model(label)
-        path = self._folder / f"{_file_name(model)}.jsonl"
+        path = self._path(model)
         counts = dict.fromkeys(("ok", "cut", "empty", "filtered"), 0)
         usage, cost, failed = Usage(), 0.0, 0
         with NewFile(path) as file:
