@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Run:  bash recipes/mini.sh            (from the repository; hours of CPU, no GPU)
 #
-# Builds the bundled judge `mini` from public data: base model -> sampled answers -> groups ->
-# training, on from its first version -> export -> calibration -> measurement -> card. Every step is skipped when its output
-# is there already, so an interrupted run goes on where it stopped.
+# Builds the bundled judge `mini` from public data: base model -> version 2's weights -> groups ->
+# training -> export -> calibration -> measurement, beside version 2 -> card. Every step is skipped
+# when its output is there already, so an interrupted run goes on where it stopped.
 #
 #   MAGISTRATE_DATA  the data folder              (default: ../shared/data beside the repository)
 #   SEED             of data and training         (default: 1)
@@ -42,35 +42,47 @@ step() { # step OUTPUT SCRIPT ARGS...: run unless the output is there
   fi
 }
 step "$out/base/config.json" base.py --out "$out/base"
-step "$out/questions.jsonl" questions.py --data "$data" --out "$out/questions.jsonl" --seed "$seed"
-step "$out/sampled.jsonl" sample.py --base "$out/base" --questions "$out/questions.jsonl" \
-  --out "$out/sampled.jsonl" --batches 4 --new 112 --seed "$seed"
-step "$out/groups/counts.json" build.py --data "$data" --sampled "$out/sampled.jsonl" \
-  --out "$out/groups" --seed "$seed"
+step "$out/groups/counts.json" build.py --data "$data" --out "$out/groups" --seed "$seed"
+
+# The third version goes on from the second one, whose weights this repository's history holds.
+second=2a093e5
+mkdir -p "$out/v2folder"
+for file in model.onnx judge.toml tokenizer.json; do
+  [ -s "$out/v2folder/$file" ] ||
+    git show $second:src/magistrate/bundled/mini/$file > "$out/v2folder/$file"
+done
+step "$out/v2/about.json" start.py --base "$out/base" --onnx "$out/v2folder/model.onnx" \
+  --tokens 1617869 --out "$out/v2"
 
 groups=("$out/groups/permissive.jsonl")
 case $variant in
-  permissive) ;;
-  alpaca) groups+=("$out/groups/alpaca.jsonl") ;;
+  permissive)
+    settings=(@@PERM@@)
+    ;;
+  alpaca)
+    groups+=("$out/groups/alpaca.jsonl")
+    settings=(--tokens 3e6 --rate 2e-4 --warm 0.03 --cool 0.5 --share alpaca=.46
+      alpaca_off_topic=.15 exchange=.16 halueval=.10 seed_tasks=.01 fastchat=.04 prometheus=.02
+      errors=.015 t0=.025 ukp=.02)
+    ;;
   *) echo "VARIANT is permissive or alpaca, not $variant" >&2 && exit 2 ;;
 esac
-# The second version goes on from the first one, whose weights this repository's history holds.
-first=bb5581c
-[ -e "$out/first.onnx" ] ||
-  git show $first:src/magistrate/bundled/mini/model.onnx > "$out/first.onnx"
-step "$out/first/about.json" start.py --base "$out/base" --onnx "$out/first.onnx" \
-  --tokens 1014024 --out "$out/first"
 step "$out/$variant-trained/about.json" train.py --base "$out/base" --groups "${groups[@]}" \
-  --start "$out/first" --out "$out/$variant-trained" --seed $((seed + 1)) --compile \
-  --tokens 6e5 --rate 2e-4 --warm 0.05 --cool 0.5
+  --watch "$out/groups/permissive.jsonl" "$out/groups/alpaca.jsonl" --start "$out/v2" \
+  --out "$out/$variant-trained" --seed $((seed + 2)) --window 320 --compile "${settings[@]}"
 
 judge=$out/$variant
 step "$judge/judge.toml" export.py --base "$out/base" --judge "$out/$variant-trained" \
   --groups "${groups[@]}" --out "$judge" --variant "$variant" --seed "$seed"
 step "$out/$variant.calibration.json" calibrate.py --folder "$judge" --groups "${groups[@]}" \
   --out "$out/$variant.calibration.json"
+few=(--most Auto-J=150 JudgeBench=150)
 step "$out/$variant.measured.json" measure.py --data "$data" --folder "$judge" \
-  --most Auto-J=150 JudgeBench=150 --out "$out/$variant.measured.json"
+  --keep "$out/$variant.npz" "${few[@]}" --out "$out/$variant.measured.json"
+step "$out/v2.measured.json" measure.py --data "$data" --folder "$out/v2folder" \
+  --keep "$out/v2.npz" "${few[@]}" --out "$out/v2.measured.json"
+step "$out/$variant.compared.json" compare.py --data "$data" --new "$judge" "$out/$variant.npz" \
+  --old "$out/v2folder" "$out/v2.npz" "${few[@]}" --out "$out/$variant.compared.json"
 "$venv/bin/python" $here/card.py --folder "$judge" --build "$out" --name "$variant" \
   --words $here/card.md.in
 echo "The judge is in $judge; try: magistrate judge FILE --judge $judge"
