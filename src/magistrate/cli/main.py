@@ -23,6 +23,7 @@ from magistrate.cli import (
     bench,
     cache,
     calibrate,
+    cascade,
     compare,
     confidence,
     convert,
@@ -77,6 +78,7 @@ app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("report", epilog=report_page.EXAMPLES)(report_page.report)
 app.command("train", epilog=train.EXAMPLES)(train.train)
 app.command("convert", epilog=convert.EXAMPLES)(convert.convert)
+app.add_typer(cascade.app, name="cascade")
 app.add_typer(runs.app, name="runs")
 app.add_typer(judges.app, name="judges")
 app.add_typer(families.app, name="families")
