@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from magistrate.data.answers import ask_dialogues, batches
-from magistrate.data.asking import Session, asked_folder
+from magistrate.data.asking import Session, asked_folder, options_for
 from magistrate.data.given_references import GivenReferences, read_references
 from magistrate.data.questions import (
     AnyPath,
@@ -98,7 +98,9 @@ class ReferencesMade(Record):
     unchecked_judge: int
     """References that a judge was to grade and gave no grade."""
     usage: Usage
+    """Of the engine."""
     cost: float
+    """US dollars, those of judges included."""
     bad: tuple[BadRow, ...]
     bad_count: int
     notices: tuple[Notice, ...]
@@ -152,7 +154,7 @@ def add_references(
         columns: Our field name to the file's column name.
         strict: Stop at the first bad row.
         options: Settings of the engine by name.
-        max_cost: US dollars that all replies may cost together.
+        max_cost: US dollars that replies and judges may cost together.
         on_progress: Called up to ten times a second.
         on_notice: Called with what the user should know at once.
 
@@ -192,7 +194,8 @@ def add_references(
             failures = _ask(session, engine, cases, open_questions, sampling, system)
             usage, cost = session.replies.usage, session.replies.cost
     unchecked = _apply_rules(cases, rule, golds, wanted)
-    no_grade = _apply_judges(cases, wanted, folder)
+    judges = _Judges(wanted.min_score, folder, dict(options or {}), max_cost, cost)
+    no_grade = judges.apply(cases, wanted)
     write_samples(map(_finished, cases), str(out), to="samples")
     dropped_file = write_list(dropped_path(Path(out)), list(_dropped(cases)))
     counts = Counter(case.fault.reason for case in cases if case.fault is not None)
@@ -211,7 +214,7 @@ def add_references(
         unchecked_words=unchecked,
         unchecked_judge=no_grade,
         usage=usage,
-        cost=cost,
+        cost=judges.spent,
         bad=tuple(reader.bad[:1000]),
         bad_count=reader.bad_count,
         notices=tuple(reader.notices) + _overlooked(file),
@@ -311,50 +314,68 @@ def _apply_rules(
     return found.count("unchecked")
 
 
-def _apply_judges(cases: Sequence[_Case], filters: ReferenceFilters, folder: Path) -> int:
-    """Mark what judges find; return how many references they gave no grade."""
-    no_grade = 0
-    checks: tuple[tuple[str | None, Reason, str | None, str], ...] = (
-        (filters.check_with, "low-score", None, "check"),
-        (filters.harm_with, "harmful", HARM, "harm"),
-    )
-    for judge, reason, rubric, name in checks:
-        left = [case for case in cases if case.text is not None and case.fault is None]
-        if judge is None or not left:
-            continue
-        grades = _grades(left, judge, rubric, folder / name)
-        for case in left:
-            grade = grades.get(_graded_id(case))
-            if grade is None:
-                no_grade += 1
-            elif grade < filters.min_score:
-                case.fault = Fault(reason, f"{judge} grades it {grade:g}")
-    return no_grade
+@dataclass(slots=True)
+class _Judges:
+    """Judges that grade references, within what may be spent."""
 
+    min_score: float
+    folder: Path
+    options: Mapping[str, str]
+    max_cost: float | None
+    spent: float
+    """US dollars, the engine's own included."""
 
-def _grades(
-    cases: Sequence[_Case], judge: str, rubric: str | None, folder: Path
-) -> dict[str, float]:
-    """Let a judge grade each different reference once; the run in ``folder`` resumes."""
-    parts = parse_model_name(judge)
-    name = f"{judge}#single" if parts is not None and parts.family is None else judge
-    samples = {
-        _graded_id(case): Sample(
-            question=case.sample.question,
-            answers=(Answer(text=case.text or ""),),
-            rubric=rubric if rubric is not None else case.sample.rubric,
-            context=case.sample.context,
-            source_id=_graded_id(case),
+    def apply(self, cases: Sequence[_Case], filters: ReferenceFilters) -> int:
+        """Mark what judges find; return how many references they gave no grade."""
+        no_grade = 0
+        checks: tuple[tuple[str | None, Reason, str | None, str], ...] = (
+            (filters.check_with, "low-score", None, "check"),
+            (filters.harm_with, "harmful", HARM, "harm"),
         )
-        for case in cases
-    }
-    place = folder / content_id([name, sorted(samples)])[:12]
-    run = judge_into_run(list(samples.values()), name, place, orders="given")
-    grades = {}
-    for ident, decision in zip(samples, run.decisions(), strict=True):
-        if decision.status == "ok" and decision.scores:
-            grades[ident] = decision.scores[0]
-    return grades
+        for judge, reason, rubric, name in checks:
+            left = [case for case in cases if case.text is not None and case.fault is None]
+            if judge is None or not left:
+                continue
+            grades = self._grades(left, judge, rubric, self.folder / name)
+            for case in left:
+                grade = grades.get(_graded_id(case))
+                if grade is None:
+                    no_grade += 1
+                elif grade < self.min_score:
+                    case.fault = Fault(reason, f"{judge} grades it {grade:g}")
+        return no_grade
+
+    def _grades(
+        self, cases: Sequence[_Case], judge: str, rubric: str | None, folder: Path
+    ) -> dict[str, float]:
+        """Let a judge grade each different reference once; the run in ``folder`` resumes."""
+        parts = parse_model_name(judge)
+        name = f"{judge}#single" if parts is not None and parts.family is None else judge
+        options = {} if parts is None else options_for(parts.engine, self.options)
+        samples = {
+            _graded_id(case): Sample(
+                question=case.sample.question,
+                answers=(Answer(text=case.text or ""),),
+                rubric=rubric if rubric is not None else case.sample.rubric,
+                context=case.sample.context,
+                source_id=_graded_id(case),
+            )
+            for case in cases
+        }
+        run = judge_into_run(
+            list(samples.values()),
+            name,
+            folder / content_id([name, options, sorted(samples)])[:12],
+            orders="given",
+            engine_options=options,
+            max_cost=None if self.max_cost is None else max(0.0, self.max_cost - self.spent),
+        )
+        self.spent += run.manifest.cost
+        grades = {}
+        for ident, decision in zip(samples, run.decisions(), strict=True):
+            if decision.status == "ok" and decision.scores:
+                grades[ident] = decision.scores[0]
+        return grades
 
 
 def _graded_id(case: _Case) -> str:
