@@ -189,7 +189,8 @@ def test_confidence_gives_a_diagram_and_sorts_the_samples(tmp_path: Path) -> Non
     samples = plain_samples(80)
     said, labels = stored(tmp_path, samples, judgments_of(samples, reasons="Because."))
     page = page_of(said, labels=labels)
-    (plot,) = page.by_id("confidence").all("div", "curve-box")
+    plot, kept = page.by_id("confidence").all("div", "curve-box")
+    assert "surer half" in kept.attributes["aria-label"]
     assert "ECE" in plot.attributes["aria-label"]
     cards = page.all("article", "card")
     kinds = [card.attributes["data-why"] for card in cards]

@@ -17,10 +17,11 @@ from magistrate.report.judged import judged_run, read_judged
 from magistrate.store.run import Run, open_run
 
 if TYPE_CHECKING:
-    from magistrate.metrics.columns import Outcomes
+    from magistrate.metrics.columns import Outcomes, PairColumns
     from magistrate.metrics.ranking.battles import Battles
     from magistrate.metrics.ranking.ranking import ModelRanking
     from magistrate.metrics.reliability import Reliability
+    from magistrate.metrics.selective import Point
     from magistrate.report.evaluation_others import RankedEvaluation, SingleEvaluation
     from magistrate.report.evaluation_pairs import PairEvaluation
     from magistrate.report.judged import AnyPath, Judged, Reading
@@ -46,6 +47,8 @@ class Source:
     """Of samples of three answers and more."""
     calibration: Reliability | None
     """None without confidence or labels."""
+    kept: tuple[Point, ...]
+    """Share right of the surest pairs, at several coverages; empty without confidence or labels."""
     over_best: Rate
     """Judge minus the best rule without a judge, on the same decisive pairs; in [-1, 1]."""
     ranking: ModelRanking | None
@@ -192,6 +195,7 @@ def _measure(read: _Read, name: str) -> Source:
         singles=evaluate_singles(judged.singles),
         ranked=evaluate_ranked(judged.ranked),
         calibration=_calibration(judged),
+        kept=_kept(judged),
         over_best=_over_best(judged, pairs),
         ranking=rank_models(read.battles) if len(read.battles) else None,
         reasons=read.reasons,
@@ -200,16 +204,26 @@ def _measure(read: _Read, name: str) -> Source:
 
 
 def _calibration(judged: Judged) -> Reliability | None:
-    import numpy as np
-
     from magistrate.metrics.reliability import measure_reliability
+
+    pairs = _with_confidence(judged)
+    return measure_reliability(pairs.confidence, pairs.said == pairs.gold, pairs.question)
+
+
+def _kept(judged: Judged) -> tuple[Point, ...]:
+    from magistrate.metrics.selective import accuracy_curve
+
+    pairs = _with_confidence(judged)
+    return accuracy_curve(pairs.confidence, pairs.said == pairs.gold, pairs.question)
+
+
+def _with_confidence(judged: Judged) -> PairColumns:
+    """Return the labelled pairs that have a decision and say how sure it is."""
+    import numpy as np
 
     pairs = judged.pairs
     known = pairs.ok & (pairs.gold != NOTHING) & (pairs.gold != SPLIT)
-    known &= ~np.isnan(pairs.confidence)
-    return measure_reliability(
-        pairs.confidence[known], pairs.said[known] == pairs.gold[known], pairs.question[known]
-    )
+    return pairs.take(known & ~np.isnan(pairs.confidence))
 
 
 def _over_best(judged: Judged, found: PairEvaluation | None) -> Rate:

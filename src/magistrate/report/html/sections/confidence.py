@@ -27,10 +27,15 @@ if TYPE_CHECKING:
 def confidence(sources: Sequence[Source]) -> Section:
     """Return the section of reliability diagrams."""
     found = [_measured(source) for source in sources]
+    single = len(sources) == 1
     figures = [
-        _figure(source, measured, run, single=len(sources) == 1)
+        figure
         for run, (source, (measured, _)) in enumerate(zip(sources, found, strict=True))
         if measured is not None
+        for figure in (
+            _figure(source, measured, run, single=single),
+            _kept(source, measured, run, single=single),
+        )
     ]
     return Section(
         "confidence",
@@ -40,7 +45,9 @@ def confidence(sources: Sequence[Source]) -> Section:
         f"Pairs are grouped by it into {BINNING}; a point on the diagonal is as often "
         "right as it is sure, one below is too sure. ECE, the expected calibration error, is the "
         "mean distance from the diagonal, weighted by pairs. It is above 0 by chance alone: beside "
-        "it stands what a perfectly calibrated judge with the same confidences would show.",
+        "it stands what a perfectly calibrated judge with the same confidences would show. "
+        "The second plot keeps the surest pairs alone: where it falls, the judge knows which of "
+        "its verdicts to doubt; where it is level, its confidence tells nothing.",
         tuple(figures),
         absent=absent_lines(
             [
@@ -88,3 +95,34 @@ def _figure(source: Source, found: Reliability, run: int, *, single: bool) -> Fi
         (*rows, ("all", found.confidence, found.right), ("ECE", found.ece, None)),
     )
     return Figure(title, plot, said, table, run)
+
+
+def _kept(source: Source, found: Reliability, run: int, *, single: bool) -> Figure:
+    """Return the share right among the surest pairs, from few to all."""
+    points = tuple(
+        Point(one.coverage, one.accuracy, f"{share(one.coverage)} kept: {rate_words(one.accuracy)}")
+        for one in source.kept
+    )
+    half = next(one.accuracy for one in source.kept if one.coverage >= 0.5)
+    plot = Curve(
+        "share of pairs kept, the surest first",
+        "share with the label of people",
+        (Line("the surest pairs", "judge", points),),
+        tuple((step / 100, f"{step} %") for step in range(0, 101, 20)),
+        level=found.right.value,
+    )
+    rows = [(share(one.coverage), one.accuracy.n, one.accuracy) for one in source.kept]
+    title = "Right, when only the surest pairs are kept" if single else f"{source.name}: kept"
+    return Figure(
+        title,
+        plot,
+        f"Of the surer half {rate_words(half)} are right, of all {rate_words(found.right)} "
+        f"(dashed; what a random half has on average).",
+        Table(
+            f"kept_{run + 1}",
+            f"{source.name}: share right of the surest",
+            (Column("kept"), Column("pairs"), Column("right")),
+            tuple(rows),
+        ),
+        run,
+    )
