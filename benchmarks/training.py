@@ -180,11 +180,14 @@ def run(recipe: Recipe, folder: Path) -> tuple[Measured, Measured, list[int], in
     schedule = Schedule(found.indices, found.lengths, recipe.optim, 0)
     device = choose_device(recipe)
     plain, ours, turns = Measured(), Measured(), Turns()
+    # Made one after the other: transformers does not load models in two threads at once.
+    trainers = [
+        plain_trainer(recipe, folder, samples, schedule, turns, plain),
+        our_trainer(recipe, folder, samples, schedule, found, device, turns, ours),
+    ]
     threads = [
-        threading.Thread(target=run_plain, args=(recipe, folder, samples, schedule, turns, plain)),
-        threading.Thread(
-            target=run_ours, args=(recipe, folder, samples, schedule, found, device, turns, ours)
-        ),
+        threading.Thread(target=train, args=(trainer, turns, who))
+        for who, trainer in enumerate(trainers)
     ]
     for thread in threads:
         thread.start()
@@ -198,43 +201,46 @@ def run(recipe: Recipe, folder: Path) -> tuple[Measured, Measured, list[int], in
     return plain, ours, tokens, recipe.optim.batch
 
 
-def run_plain(
-    recipe: Recipe, folder: Path, samples: Any, schedule: Schedule, turns: Turns, measured: Measured
-) -> None:
+def train(trainer: Any, turns: Turns, who: int) -> None:
     try:
-        head = GenerateHead(recipe)
-        loaded = head.load(dtype="fp32", device="cpu")
-        adapted = adapt(loaded.model, recipe.adapter, task="CAUSAL_LM", whole=())
-        optim = recipe.optim
-        args = transformers.TrainingArguments(
-            output_dir=str(folder / "plain"),
-            per_device_train_batch_size=optim.batch,
-            max_steps=schedule.steps,
-            learning_rate=optim.lr,
-            lr_scheduler_type="cosine",
-            warmup_steps=1,
-            weight_decay=0.0,
-            logging_steps=1,
-            save_strategy="no",
-            report_to="none",
-            disable_tqdm=True,
-            use_cpu=True,
-            seed=0,
-        )
-        trainer = InSequence(
-            model=adapted.model,
-            args=args,
-            train_dataset=PlainData(head, samples, schedule),
-            data_collator=padded(loaded.tokenizer.pad_token_id or 0),
-            callbacks=[Clock(turns, 0, measured)],
-        )
-        trainer.remove_callback(transformers.PrinterCallback)
         trainer.train()
     finally:
-        turns.give(0, done=True)
+        turns.give(who, done=True)
 
 
-def run_ours(
+def plain_trainer(
+    recipe: Recipe, folder: Path, samples: Any, schedule: Schedule, turns: Turns, measured: Measured
+) -> Any:
+    head = GenerateHead(recipe)
+    loaded = head.load(dtype="fp32", device="cpu")
+    adapted = adapt(loaded.model, recipe.adapter, task="CAUSAL_LM", whole=())
+    args = transformers.TrainingArguments(
+        output_dir=str(folder / "plain"),
+        per_device_train_batch_size=recipe.optim.batch,
+        max_steps=schedule.steps,
+        learning_rate=recipe.optim.lr,
+        lr_scheduler_type="cosine",
+        warmup_steps=1,
+        weight_decay=0.0,
+        logging_steps=1,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=True,
+        seed=0,
+    )
+    trainer = InSequence(
+        model=adapted.model,
+        args=args,
+        train_dataset=PlainData(head, samples, schedule),
+        data_collator=padded(loaded.tokenizer.pad_token_id or 0),
+        callbacks=[Clock(turns, 0, measured)],
+    )
+    trainer.remove_callback(transformers.PrinterCallback)
+    return trainer
+
+
+def our_trainer(
     recipe: Recipe,
     folder: Path,
     samples: Any,
@@ -243,35 +249,32 @@ def run_ours(
     device: Any,
     turns: Turns,
     measured: Measured,
-) -> None:
-    try:
-        head = GenerateHead(recipe)
-        frozen = recipe.adapter.kind != "full"
-        loaded = head.load(dtype=device.weights if frozen else "fp32", device="cpu")
-        packed = head.can_pack(loaded.model)
-        adapted = adapt(loaded.model, recipe.adapter, task="CAUSAL_LM", whole=())
-        args = training_arguments(recipe, resuming.Work(folder / "ours"), device, schedule.steps)
-        hooks = Hooks(
-            evaluate=lambda step, epoch: {},
-            log=lambda row: None,
-            progress=lambda: None,
-            stop=lambda: False,
-        )
-        trainer = JudgeTrainer(
-            adapted.model,
-            args,
-            head=head,
-            data=StepData(head, samples, found, schedule, Passing(packed, device.pass_tokens)),
-            schedule=schedule,
-            recipe=recipe,
-            hooks=hooks,
-            autocast=device.bf16,
-        )
-        trainer._save_checkpoint = lambda *_: None  # what is measured is training
-        trainer.add_callback(Clock(turns, 1, measured))
-        trainer.train()
-    finally:
-        turns.give(1, done=True)
+) -> Any:
+    head = GenerateHead(recipe)
+    frozen = recipe.adapter.kind != "full"
+    loaded = head.load(dtype=device.weights if frozen else "fp32", device="cpu")
+    packed = head.can_pack(loaded.model)
+    adapted = adapt(loaded.model, recipe.adapter, task="CAUSAL_LM", whole=())
+    args = training_arguments(recipe, resuming.Work(folder / "ours"), device, schedule.steps)
+    hooks = Hooks(
+        evaluate=lambda step, epoch: {},
+        log=lambda row: None,
+        progress=lambda: None,
+        stop=lambda: False,
+    )
+    trainer = JudgeTrainer(
+        adapted.model,
+        args,
+        head=head,
+        data=StepData(head, samples, found, schedule, Passing(packed, device.pass_tokens)),
+        schedule=schedule,
+        recipe=recipe,
+        hooks=hooks,
+        autocast=device.bf16,
+    )
+    trainer._save_checkpoint = lambda *_: None  # what is measured is training
+    trainer.add_callback(Clock(turns, 1, measured))
+    return trainer
 
 
 def show(plain: Measured, ours: Measured, tokens: list[int], batch: int) -> None:
