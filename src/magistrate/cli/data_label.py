@@ -60,14 +60,14 @@ class Target(StrEnum):
 def label(
     files: FilesArgument,
     teacher: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             metavar="NAME",
             help="A judge by any name: `mini`, a judge folder, or ENGINE:MODEL[@URL][#FAMILY]; "
             "LABEL= before it says what the annotator is called. May be given several times.",
             show_default=False,
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -179,6 +179,8 @@ def label(
     from magistrate.data.labelling import label as label_samples
     from magistrate.formats.reading import read_samples
 
+    if not teacher:
+        raise typer.BadParameter("name at least one judge that labels", param_hint="--teacher")
     if with_and_without_reference and reference is not None:
         raise typer.BadParameter("give --reference or --with-and-without-reference, not both")
     terminal = Terminal(as_json, quiet)
