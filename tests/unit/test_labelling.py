@@ -375,6 +375,8 @@ def test_the_command_prints_a_table_or_json(
     assert [one["annotator"] for one in told["teachers"]] == ["a", "b"]
     assert told["already_judged"] >= 18
     assert main([*command, "--reference", "yes", "--with-and-without-reference"]) == 2
+    assert main(["data", "label", str(source)]) == 2
+    assert "--teacher" in capsys.readouterr().err
 
 
 @pytest.mark.slow
