@@ -155,7 +155,7 @@ def test_a_classifier_is_trained_written_and_judges(classifier: Path) -> None:
     assert file["engine"] == "head"
     assert file["family"]["kind"] == "classifier"
     assert file["verdict"]["temperature"] > 0
-    assert set(file["model"]["files"]) == {"model.safetensors", "config.json", "tokenizer.json"}
+    assert set(file["model"]["files"]) >= {"model.safetensors", "config.json", "tokenizer.json"}
     card = (classifier / "CARD.md").read_text("utf-8")
     assert "agreement on decisive pairs" in card
     assert "the longer answer wins" in card

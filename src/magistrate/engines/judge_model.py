@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 JUDGE_FILE = "judge.toml"
 
-_SAFE = (".onnx", ".safetensors", ".json", ".gguf")
+_SAFE = (".onnx", ".safetensors", ".gguf", ".json", ".jinja")
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 

@@ -13,7 +13,7 @@ from magistrate.engines.base import Engine
 from magistrate.engines.judge_model import JUDGE_FILE as JUDGE_FILE
 from magistrate.engines.judge_model import BaseSection, ModelSection, find_base
 from magistrate.engines.table import open_engine
-from magistrate.errors import FamilyError, JudgeNotFoundError, what_is_needed
+from magistrate.errors import EngineError, FamilyError, JudgeNotFoundError, what_is_needed
 from magistrate.judging.calibration import Calibration
 from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.prompts.base import Family
@@ -75,7 +75,7 @@ class JudgeFile(Record):
     @model_validator(mode="after")
     def _kind_and_engine_fit(self) -> Self:
         kind = self.family.get("kind")
-        if kind not in _KINDS:
+        if not isinstance(kind, str) or kind not in _KINDS:
             raise ValueError(f"family.kind is {kind!r}; it must be one of {', '.join(_KINDS)}")
         if self.engine not in _KINDS[kind]:
             raise ValueError(
@@ -179,6 +179,8 @@ def read_family(
 
 def _open_writing(folder: Path, file: JudgeFile, options: dict[str, str]) -> Engine:
     """Open the engine of a judge that writes: on the folder, or on the base with its adapter."""
+    if options.get("trust_remote_code", "false").lower() not in ("false", "0", "no", "off"):
+        raise EngineError(f"{folder}: code that comes with a judge folder is never run")
     file.model.check_files(folder)
     instead = options.pop("base", None)
     if file.base is None:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from magistrate.prompts.base import Family
 
 _WEIGHTS = (".safetensors", ".onnx")
-_SAYS_HOW = ("config.json", "adapter_config.json", "tokenizer.json")
+_SAYS_HOW = (
+    "config.json",
+    "generation_config.json",
+    "adapter_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+)
 """Files beside the weights that change what they do."""
 
 _NOT_NEEDED = ("README.md",)
@@ -66,6 +73,8 @@ def write_judge_folder(
         section, verdict = _family_sections(draft, family)
         made = {
             "recipe": "training/recipe.toml",
+            # What `magistrate bench` compares judges by.
+            "training_samples": finished.data.get("samples"),
             **dict(finished.made),
             "data": dict(finished.data),
             "licences": dict(licences or {}),
