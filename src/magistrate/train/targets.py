@@ -125,7 +125,8 @@ def label_value(family: TextFamily, shown: Sample) -> Value:
     section = family.file.verdict
     kind = section.inner if isinstance(section, JsonSection) else section
     (gold,) = shown.gold
-    if annotator_vote(gold) != annotator_vote(_scores_of(gold)):
+    only_soft = gold.preference is None and gold.scores is None and gold.ranking is None
+    if only_soft or annotator_vote(gold) != annotator_vote(_scores_of(gold)):
         shown = shown.model_copy(update={"gold": (_plain_preference(gold),)})
     value = gold_value(section, shown, len(shown.answers))
     if value is None:
