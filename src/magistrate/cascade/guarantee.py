@@ -21,11 +21,11 @@ What makes the promise true:
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from magistrate.cascade.tiers import Tiers
+from magistrate.cascade.tiers import NOBODY, Tiers, route
 from magistrate.errors import InputError
-from magistrate.metrics.columns import NOTHING
 from magistrate.records import Record
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
+
+POWER = 0.9
+"""Probability that as many labels as are named let a threshold pass."""
 
 STEPS = 50
 """Thresholds tested for each judge: coverages from the least that can pass up to all."""
@@ -66,7 +69,8 @@ class JudgeGuarantee(Record):
     wrong: int
     """How many of the kept ones are wrong."""
     bound: float | None
-    """Upper bound of the share wrong of what it keeps, at its part of delta."""
+    """Upper bound of the share wrong of what this threshold keeps, at the judge's part of delta;
+    what is promised is alpha, which it does not exceed."""
     labels_needed: int | None
     """About how many calibration pairs would do, where no threshold passed; None where more pairs
     would not help, since even its surest decisions are wrong too often."""
@@ -77,6 +81,10 @@ class Guarantee(Record):
 
     promise: Promise
     judges: tuple[JudgeGuarantee, ...]
+    n: int
+    """Labelled calibration pairs, all judges together."""
+    coverage: float
+    """Share of the calibration pairs that are kept by a judge: what to expect to be decided."""
     assumption: str = ASSUMPTION
 
     @property
@@ -88,6 +96,12 @@ class Guarantee(Record):
     def holds_nothing(self) -> bool:
         """Whether nothing can be promised of any decision."""
         return all(judge.threshold is None for judge in self.judges)
+
+    @property
+    def labels_needed(self) -> int | None:
+        """About how many calibration pairs would let one judge keep something; None if unknown."""
+        needed = [one.labels_needed for one in self.judges if one.labels_needed is not None]
+        return min(needed, default=None)
 
 
 def least_kept(alpha: float, delta: float) -> int:
@@ -135,46 +149,37 @@ def guarantee(
     """
     import numpy as np
 
-    for name, value in (("alpha", promise.alpha), ("delta", promise.delta)):
+    for name, value in (("the share wrong", promise.alpha), ("the risk", promise.delta)):
         if not 0 < value < 1:
             raise InputError(f"{name} is {value:g}; it must lie between 0 and 1")
-    labelled = calibration.gold is not None and np.abs(calibration.gold) <= 1
-    known = calibration.take(np.asarray(labelled)) if np.any(labelled) else None
-    if known is None:
+    known = calibration.take(calibration.labelled)
+    if not len(known):
         raise InputError("no calibration pair has a label, so nothing can be promised")
     count = len(known.names)
-    parts = np.random.default_rng(seed).permutation(len(known)) % (
+    part = np.random.default_rng(seed).permutation(len(known)) % (
         count if judged is not None else 5 * count
     )
-    sure = np.where(known.said == NOTHING, -np.inf, np.nan_to_num(known.confidence, nan=-np.inf))
-    open_pairs = np.ones(len(known), dtype=bool)
-    waiting = None if judged is None else np.nan_to_num(np.asarray(judged), nan=-np.inf)
-    delta = promise.delta / count
-    found = []
+    sure, right = known.sure, known.right
+    waiting = None if judged is None else np.where(np.isnan(judged), -np.inf, judged)
+    still_open = np.ones(len(known), dtype=bool)
+    found: list[JudgeGuarantee] = []
     for tier, name in enumerate(known.names):
-        if waiting is not None:
-            mine, grid_of = parts == tier, waiting[:, tier]
-        else:
-            # Of five parts of its own one gives the thresholds, four are tested on.
-            mine = (parts % count == tier) & (parts >= count)
-            grid_of = sure[(parts == tier) & open_pairs, tier]
-        tested = mine & open_pairs
-        one = _test(
-            name,
-            sure[tested, tier],
-            known.right[tested, tier],
-            grid_of,
-            promise.alpha,
-            delta,
-            steps,
-            share=float(mine.mean()),
+        # Of five parts of its own one gives the thresholds, four are tested on.
+        mine = (part % count == tier) & ((part >= count) | (waiting is not None))
+        tested = mine & still_open
+        grid_of = sure[(part == tier) & still_open] if waiting is None else waiting
+        pairs = _Tested(
+            sure[tested, tier], right[tested, tier], promise.alpha, promise.delta / count
         )
+        one = pairs.judge(name, grid_of[:, tier], steps, share=tested.mean())
         found.append(one)
         if one.threshold is not None:
-            open_pairs &= sure[:, tier] < one.threshold
+            still_open &= sure[:, tier] < one.threshold
             if waiting is not None:
                 waiting = waiting[waiting[:, tier] < one.threshold]
-    return Guarantee(promise=promise, judges=tuple(found))
+    made = Guarantee(promise=promise, judges=tuple(found), n=len(known), coverage=0.0)
+    kept = route(known, made.thresholds) != NOBODY
+    return made.model_copy(update={"coverage": float(kept.mean())})
 
 
 def fixed_sequence(
@@ -190,99 +195,98 @@ def fixed_sequence(
         delta: Probability that the promise does not hold.
     """
     import numpy as np
-    from scipy.stats import binom
+    from scipy.special import bdtr
 
     sure, wrong = np.asarray(confidence, dtype=np.float64), ~np.asarray(right, dtype=bool)
     best = None
     for threshold in np.asarray(thresholds, dtype=np.float64):
         kept = sure >= threshold
         # p-value of "the share wrong is alpha or more": so few wrong, or fewer.
-        if not kept.any() or binom.cdf(wrong[kept].sum(), kept.sum(), alpha) > delta:
+        if not kept.any() or bdtr(int(wrong[kept].sum()), int(kept.sum()), alpha) > delta:
             return best
         best = float(threshold)
     return best
 
 
-def _test(
-    judge: str,
-    sure: Floats,
-    right: Bools,
-    grid_of: Floats,
-    alpha: float,
-    delta: float,
-    steps: int,
-    share: float,
-) -> JudgeGuarantee:
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """Calibration pairs that one judge is tested on."""
 
-    n = len(sure)
-    grid = _grid(grid_of, n, alpha, delta, steps)
-    threshold = fixed_sequence(sure, right, grid, alpha, delta) if n else None
-    if threshold is None:
-        needed = _labels_needed(sure, right, alpha, delta)
+    sure: Floats
+    right: Bools
+    alpha: float
+    delta: float
+
+    def judge(self, name: str, grid_of: Floats, steps: int, share: float) -> JudgeGuarantee:
+        """Return what is found; ``share`` is which part of all calibration pairs these are."""
+        n = len(self.sure)
+        grid = self._grid(grid_of, steps)
+        threshold = fixed_sequence(self.sure, self.right, grid, self.alpha, self.delta)
+        if threshold is None:
+            needed = self._needed()
+            return JudgeGuarantee(
+                judge=name,
+                threshold=None,
+                n=n,
+                kept=0,
+                wrong=0,
+                bound=None,
+                labels_needed=None if needed is None else math.ceil(needed / share),
+            )
+        kept = self.sure >= threshold
+        wrong, size = int((~self.right[kept]).sum()), int(kept.sum())
         return JudgeGuarantee(
-            judge=judge,
-            threshold=None,
+            judge=name,
+            threshold=threshold,
             n=n,
-            kept=0,
-            wrong=0,
-            bound=None,
-            labels_needed=None if needed is None else math.ceil(needed / max(share, 1e-9)),
+            kept=size,
+            wrong=wrong,
+            bound=upper_bound(wrong, size, self.delta),
+            labels_needed=None,
         )
-    kept = sure >= threshold
-    wrong = int((~right[kept]).sum())
-    return JudgeGuarantee(
-        judge=judge,
-        threshold=threshold,
-        n=n,
-        kept=int(kept.sum()),
-        wrong=wrong,
-        bound=upper_bound(wrong, int(kept.sum()), delta),
-        labels_needed=None,
-    )
 
+    def _grid(self, confidence: Floats, steps: int) -> Floats:
+        """Return thresholds from the strictest that can pass down to keeping all.
 
-def _grid(confidence: Floats, n: int, alpha: float, delta: float, steps: int) -> Floats:
-    """Return thresholds from the strictest that can pass on n pairs down to keeping all.
+        The first keeps twice the least number of pairs that can pass at all: one error is forgiven
+        there, so that chance does not end the sequence before it began.
+        """
+        import numpy as np
 
-    The first keeps twice the least number of pairs that can pass at all: one error is forgiven
-    there, so that chance does not end the sequence before it began.
-    """
-    import numpy as np
+        known = confidence[np.isfinite(confidence)]
+        if not len(known) or not len(self.sure):
+            return np.zeros(0)
+        first = min(1.0, 2 * least_kept(self.alpha, self.delta) / len(self.sure))
+        coverage = np.linspace(first, 1.0, steps)
+        found: Floats = np.unique(np.quantile(known, 1 - coverage, method="lower"))[::-1]
+        return found
 
-    known = confidence[np.isfinite(confidence)]
-    if not len(known) or not n:
-        return np.zeros(0)
-    first = min(1.0, 2 * least_kept(alpha, delta) / n)
-    coverage = np.linspace(first, 1.0, steps)
-    quantiles = np.quantile(known, 1 - coverage, method="lower")
-    found: Floats = np.unique(quantiles)[::-1]
-    return found
+    def _needed(self) -> int | None:
+        """Return how many pairs would pass if more looked like these; None where none would.
 
+        The most promising share of the surest decisions is looked for; as many pairs of it are
+        needed as let the binomial test pass at its share wrong, in 9 of 10 draws. The share wrong
+        is taken to be a little higher than what was seen: a few right ones do not prove that all
+        are, and the best of several shares looks better than it is.
+        """
+        import numpy as np
+        from scipy.stats import binom
 
-def _labels_needed(sure: Floats, right: Bools, alpha: float, delta: float) -> int | None:
-    """Return how many pairs would pass if more of them looked like these; None where none would.
-
-    The most promising share of the surest decisions is looked for; as many pairs of it are needed
-    as let the binomial test pass at its share wrong.
-    """
-    import numpy as np
-    from scipy.stats import binom
-
-    order = np.argsort(-sure, kind="stable")
-    order = order[np.isfinite(sure[order])]
-    wrongs = np.cumsum(~right[order])
-    least = None
-    for coverage in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
-        kept = int(coverage * len(order))
-        if kept < 5:
-            continue
-        # Half a wrong decision more than was seen: a few right ones do not prove that all are.
-        rate = (wrongs[kept - 1] + 0.5) / (kept + 1)
-        if rate >= alpha:
-            continue
-        sizes = np.unique(np.geomspace(least_kept(alpha, delta), 1e6, 400).astype(int))
-        passes = binom.cdf(np.ceil(rate * sizes), sizes, alpha) <= delta
-        if passes.any():
-            needed = math.ceil(sizes[passes.argmax()] * len(sure) / kept)
-            least = needed if least is None else min(least, needed)
-    return least
+        order = np.argsort(-self.sure, kind="stable")
+        order = order[np.isfinite(self.sure[order])]
+        wrongs = np.cumsum(~self.right[order])
+        sizes = np.unique(np.geomspace(least_kept(self.alpha, self.delta), 1e6, 400).astype(int))
+        least = None
+        for coverage in np.linspace(0.1, 1.0, 10):
+            kept = int(coverage * len(order) + 1e-9)
+            if kept < 5:
+                continue
+            rate = float(wrongs[kept - 1] + 1) / (kept + 2)
+            if rate >= self.alpha:
+                continue
+            likely = binom.ppf(POWER, sizes, rate)
+            passes = binom.cdf(likely, sizes, self.alpha) <= self.delta
+            if passes.any():
+                needed = math.ceil(sizes[passes.argmax()] * len(self.sure) / kept)
+                least = needed if least is None else min(least, needed)
+        return least

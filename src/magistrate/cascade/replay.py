@@ -1,24 +1,23 @@
 """What a cascade would have done at every budget, from stored decisions.
 
-One threshold goes for all judges: a pair is settled by the first that is at least so sure. Raising
-it asks more of the dearer judges. How many are asked, at what cost, and how many decisions are
-right change only where the threshold passes a confidence, so one sort of these gives the whole
-curve (:func:`trace`): exact at every budget, whatever the number of judges.
+Beside the cascade (:mod:`magistrate.cascade.trace`) stand the routings that it must beat or cannot:
+a random choice of what goes up, all to the cheapest, all to the dearest, an oracle that knows where
+the dearest is right and the cheapest is not, and the surer of the cheap judges without asking the
+dearest at all.
 
-Beside it stand the routings that a cascade must beat or cannot: a random choice of what goes up,
-all to the cheapest, all to the dearest, an oracle that knows where the dearest is right and the
-cheapest is not, and the surer of the cheap judges without asking the dearest at all.
+What is recommended was chosen by the same labels that it is measured on, so it is a little too
+good; its interval does not know of the choice.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from magistrate.cascade.tiers import Tiers
+from magistrate.cascade.trace import Trace, asked_shares, settled_shares, trace, value_at
 from magistrate.errors import InputError
 from magistrate.metrics.intervals import NO_RATE, Rate, mean_of_points, mean_of_scores
-from magistrate.metrics.resampling import cluster_bootstrap
+from magistrate.metrics.resampling import bootstrap
 from magistrate.records import Record
 
 if TYPE_CHECKING:
@@ -33,14 +32,23 @@ BUDGETS = tuple(step / 20 for step in range(21))
 GOALS = (0.8, 0.95, 1.0)
 """Parts of the gap between cheapest and dearest whose least budget is recommended."""
 
+_MOST_UNDEFINED = 0.025
+"""Share of resamples in which the dearest judge is not better; with more the part of the gap that
+is closed has no interval: there may be no gap."""
+
 
 class CurvePoint(Record):
     """What the cascade would have done within one budget."""
 
     budget: float
     """Share of the pairs that may be asked of the dearest judge, from 0 to 1."""
+    max_cost: float | None = None
+    """US dollars for all pairs together, where the budget was given so."""
     threshold: float | None
     """Confidence from which a judge settles a pair; None where all pairs are passed on."""
+    part: float = 1.0
+    """Of the pairs of the next lower confidence, the share that is passed on; which of them is
+    left to chance, as the budget ends among equals."""
     asked: tuple[float, ...]
     """Share of the pairs that each judge is asked; the last is the budget, or less."""
     cost: float
@@ -76,103 +84,46 @@ class Replay(Record):
     costs: tuple[float, ...]
     """US dollars for each pair that a judge is asked, on average."""
     unsure: tuple[int, ...]
-    """For each judge but the last: pairs of which it cannot tell how sure it is; always passed on.
+    """For each judge but the last: pairs of which it cannot tell how sure it is; passed on first.
     """
     surest_cheap: Rate
     """Share right when the surest of all judges but the last decides; no value with two judges."""
+    points: tuple[CurvePoint, ...]
+    """At the budgets asked for."""
     curve: tuple[CurvePoint, ...]
     recommended: tuple[Recommendation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """The whole curve: everything after each possible rise of the threshold, K + 1 places."""
-
-    threshold: Floats
-    """Shape (K,): the confidences passed, rising. Place k + 1 of the others is after it."""
-    asked: Floats
-    """Shape (T, K + 1): pairs asked of each judge."""
-    cost: Floats
-    """Shape (K + 1,): US dollars in all."""
-    right: Floats
-    """Shape (K + 1,): decisions that are right."""
-
-    def place(self, used: Floats, limit: float) -> float:
-        """Return how far the threshold may rise, in places, until ``used`` reaches a limit.
-
-        A part of a place says which part of the pairs of that confidence is passed on.
-        """
-        import numpy as np
-
-        after = int(np.searchsorted(used, limit, side="right"))
-        if after == 0:
-            return 0.0
-        if after == len(used):
-            return float(len(used) - 1)
-        step = used[after] - used[after - 1]
-        return after - 1 + float((limit - used[after - 1]) / step)
-
-
-def trace(tiers: Tiers) -> Trace:
-    """Return the curve over all thresholds; pairs that a judge failed on count as they are.
-
-    Raises:
-        InputError: There are no labels.
-    """
-    import numpy as np
-
-    right, reach = tiers.right.astype(np.float64), tiers.reach
-    count = len(tiers.names)
-    passed = reach.ravel()
-    order = np.argsort(passed, kind="stable")
-    ordered = passed[order]
-    gain = (right[:, 1:] - right[:, :-1]).ravel()[order]
-    more = tiers.cost[:, 1:].ravel()[order]
-    judge = np.tile(np.arange(1, count), len(tiers))[order]
-    last = np.append(ordered[1:] != ordered[:-1], True) if len(ordered) else np.zeros(0, bool)
-    # Who is sure of nothing is passed on at every threshold: that is where the curve begins.
-    start = np.searchsorted(ordered, -np.inf, side="right")
-    keep = np.flatnonzero(last)
-    keep = keep[keep >= start]
-
-    def after(begin: float, changes: Floats) -> Floats:
-        sums = np.cumsum(changes)
-        first = begin + (sums[start - 1] if start else 0.0)
-        return np.concatenate([[first], begin + sums[keep]])
-
-    asked = [np.full(len(keep) + 1, float(len(tiers)))]
-    asked += [after(0.0, (judge == t).astype(np.float64)) for t in range(1, count)]
-    return Trace(
-        threshold=ordered[keep],
-        asked=np.stack(asked),
-        cost=after(float(tiers.cost[:, 0].sum()), more),
-        right=after(float(right[:, 0].sum()), gain),
-    )
-
-
-def replay(tiers: Tiers, budgets: tuple[float, ...] = BUDGETS) -> Replay:
+def replay(
+    tiers: Tiers,
+    budgets: tuple[float, ...] = (),
+    *,
+    max_costs: tuple[float, ...] = (),
+    target: float | None = None,
+    curve: tuple[float, ...] = BUDGETS,
+) -> Replay:
     """Replay a cascade at several budgets, with intervals over questions.
 
     Args:
         tiers: Decisions with labels. Pairs that a judge failed on, or without label, are left out
             and counted.
         budgets: Shares of the pairs that may be asked of the dearest judge, each from 0 to 1.
+        max_costs: Budgets in US dollars for all pairs together.
+        target: Share right whose least budget is recommended too.
+        curve: Shares at which the curve is told.
 
     Raises:
-        InputError: No pair is left.
+        InputError: No pair is left; a budget is no share; or the cheapest judge alone costs more.
     """
     import numpy as np
 
     whole = tiers.complete
     known = tiers.take(whole)
     n = len(known)
-    if not n:
-        raise InputError(
-            "no pair has a label and a decision of every judge, so there is nothing to replay; "
-            "look whether the files are about the same pairs"
-        )
+    _check(n, budgets)
     path = trace(known)
-    points = tuple(_point(known, path, budget) for budget in budgets)
+    points = [_at_share(known, path, budget) for budget in budgets]
+    points += [_at_cost(known, path, cost) for cost in max_costs]
     return Replay(
         judges=known.names,
         n=n,
@@ -182,56 +133,62 @@ def replay(tiers: Tiers, budgets: tuple[float, ...] = BUDGETS) -> Replay:
             mean_of_points(known.right[:, t], known.question) for t in range(len(known.names))
         ),
         costs=tuple(float(value) for value in known.cost.mean(axis=0)),
-        unsure=tuple(int(value) for value in np.isnan(known.confidence[:, :-1]).sum(axis=0)),
+        unsure=tuple(int(value) for value in np.isneginf(known.sure[:, :-1]).sum(axis=0)),
         surest_cheap=_surest_cheap(known),
-        curve=points,
-        recommended=_recommend(known, path),
+        points=tuple(points),
+        curve=tuple(_at_share(known, path, budget) for budget in curve),
+        recommended=_recommend(known, path, target),
     )
 
 
-def settle(tiers: Tiers, place: float, path: Trace) -> Floats:
-    """Return which judge decides each pair, as shares: shape (n, T), rows sum to 1.
-
-    Args:
-        tiers: The decisions.
-        place: How far the threshold has risen (:meth:`Trace.place`).
-        path: Their trace.
-    """
-    import numpy as np
-
-    full, part = int(place), place - int(place)
-    bounds = np.concatenate([[-np.inf], path.threshold])
-    # Asked with certainty up to the threshold passed last; of the next, only a part.
-    asked = (tiers.reach <= bounds[full]).astype(np.float64)
-    if part:
-        asked += part * (tiers.reach == bounds[full + 1])
-    ones, zeros = np.ones((len(tiers), 1)), np.zeros((len(tiers), 1))
-    found: Floats = np.hstack([ones, asked]) - np.hstack([asked, zeros])
-    return found
+def _check(n: int, budgets: tuple[float, ...]) -> None:
+    if not n:
+        raise InputError(
+            "no pair has a label and a decision of every judge, so there is nothing to replay; "
+            "look whether the files are about the same pairs"
+        )
+    for budget in budgets:
+        if not 0 <= budget <= 1:
+            raise InputError(
+                f"the budget {budget:g} is no share of pairs; give one from 0 to 1, such as 0.5 "
+                f"for half of them"
+            )
 
 
-def _point(tiers: Tiers, path: Trace, budget: float) -> CurvePoint:
-    import numpy as np
+def _at_share(tiers: Tiers, path: Trace, budget: float) -> CurvePoint:
+    return _point(tiers, path, path.place(path.asked[-1], budget * len(tiers)), budget)
 
+
+def _at_cost(tiers: Tiers, path: Trace, limit: float) -> CurvePoint:
+    least = float(path.cost[0])
+    if limit < least:
+        raise InputError(
+            f"${limit:g} do not even pay the cheapest judge, which costs ${least:g} for these "
+            f"{len(tiers):,} pairs; give --max-cost that or more"
+        )
+    place = path.place(path.cost, limit)
+    share = value_at(path.asked[-1], place) / len(tiers)
+    return _point(tiers, path, place, share).model_copy(update={"max_cost": limit})
+
+
+def _point(tiers: Tiers, path: Trace, place: float, budget: float) -> CurvePoint:
     n = len(tiers)
-    place = path.place(path.asked[-1], budget * n)
-    full = min(int(np.ceil(place)), len(path.threshold))
-    threshold = float(path.threshold[full]) if full < len(path.threshold) else None
-    right = tiers.right.astype(np.float64)
-    decided = (settle(tiers, place, path) * right).sum(axis=1)
-    cheap, dear = right[:, 0], right[:, -1]
-    asked = tuple(_at(row, place) / n for row in path.asked)
-    gap = dear.mean() - cheap.mean()
+    right = tiers.right
+    decided = (settled_shares(asked_shares(tiers, place, path)) * right).sum(axis=1)
+    cheap, dear = right[:, 0].astype(float), right[:, -1].astype(float)
+    asked = tuple(value_at(row, place) / n for row in path.asked)
+    gap = float(dear.mean() - cheap.mean())
     helped = float((dear > cheap).mean())
     return CurvePoint(
         budget=budget,
-        threshold=threshold,
+        threshold=path.settles(place),
+        part=place - int(place) or 1.0,
         asked=asked,
-        cost=_at(path.cost, place) / n,
+        cost=value_at(path.cost, place) / n,
         accuracy=_mean(decided, tiers.question),
-        random=float(cheap.mean() + asked[-1] * gap),
-        oracle=float(cheap.mean() + min(asked[-1], helped)),
-        gap_closed=_gap_closed(decided, cheap, dear, tiers.question) if gap > 0 else NO_RATE,
+        random=float(cheap.mean()) + asked[-1] * gap,
+        oracle=float(cheap.mean()) + min(asked[-1], helped),
+        gap_closed=_gap_closed(decided - cheap, dear - cheap, tiers.question),
     )
 
 
@@ -241,22 +198,21 @@ def _mean(points: Floats, question: NDArray[np.generic]) -> Rate:
     return (mean_of_points if whole else mean_of_scores)(points, question)
 
 
-def _gap_closed(
-    decided: Floats, cheap: Floats, dear: Floats, question: NDArray[np.generic]
-) -> Rate:
+def _gap_closed(gained: Floats, gap: Floats, question: NDArray[np.generic]) -> Rate:
     import numpy as np
 
-    return cluster_bootstrap(
-        np.stack([decided - cheap, dear - cheap], axis=1),
+    if gap.sum() <= 0:
+        return NO_RATE
+    drawn = bootstrap(
+        np.stack([gained, gap], axis=1),
         question,
         statistic=lambda totals: np.where(totals[:, 1] > 0, totals[:, 0] / totals[:, 1], np.nan),
     )
-
-
-def _at(values: Floats, place: float) -> float:
-    full, part = int(place), place - int(place)
-    below = float(values[full])
-    return below + part * (float(values[full + 1]) - below) if part else below
+    if drawn is None:
+        return NO_RATE
+    if np.isnan(drawn.draws).mean() > _MOST_UNDEFINED:
+        return Rate(value=drawn.estimate, n=drawn.n)
+    return drawn.rate()
 
 
 def _surest_cheap(tiers: Tiers) -> Rate:
@@ -265,25 +221,32 @@ def _surest_cheap(tiers: Tiers) -> Rate:
 
     if len(tiers.names) < 3:
         return NO_RATE
-    sure = np.nan_to_num(tiers.confidence[:, :-1], nan=-np.inf)
-    chosen = sure.argmax(axis=1)  # of equally sure ones the cheapest
+    chosen = tiers.sure[:, :-1].argmax(axis=1)  # of equally sure ones the cheapest
     return mean_of_points(tiers.right[np.arange(len(tiers)), chosen], tiers.question)
 
 
-def _recommend(tiers: Tiers, path: Trace) -> tuple[Recommendation, ...]:
+def _recommend(tiers: Tiers, path: Trace, target: float | None) -> tuple[Recommendation, ...]:
     """Return the least budgets that reach each goal, and the one with most decisions right."""
     import numpy as np
 
     n, right = len(tiers), tiers.right.mean(axis=0)
-    found = []
+    goals: list[tuple[str, float]] = []
+    if target is not None:
+        goals.append((f"{target:.1%} right", target))
     if right[-1] > right[0]:
-        for goal in GOALS:
-            due = n * (right[0] + goal * (right[-1] - right[0])) - 1e-9
-            place = int(np.argmax(path.right >= due))
-            if path.right[place] >= due:
-                text = f"closes {goal:.0%} of the gap between cheapest and dearest judge"
-                point = _point(tiers, path, float(path.asked[-1][place] / n))
-                found.append(Recommendation(goal=text, point=point))
-    best = int(np.argmax(path.right))
-    point = _point(tiers, path, float(path.asked[-1][best] / n))
-    return (*found, Recommendation(goal="most decisions right", point=point))
+        goals += [
+            (
+                f"closes {goal:.0%} of the gap between cheapest and dearest judge",
+                float(right[0] + goal * (right[-1] - right[0])),
+            )
+            for goal in GOALS
+        ]
+    goals.append(("most decisions right", float(path.right.max()) / n))
+    found = []
+    for goal, share in goals:
+        enough = path.right >= n * share - 1e-9
+        if enough.any():
+            place = int(np.argmax(enough))
+            point = _point(tiers, path, float(place), float(path.asked[-1][place] / n))
+            found.append(Recommendation(goal=goal, point=point))
+    return tuple(found)

@@ -63,11 +63,31 @@ def _aspects(f: Fields) -> Item:
     )
 
 
+def _confidences(f: Fields) -> Item:
+    """Tell where lists of confidences belong: they say how sure a judge is, not of what."""
+    raise RowError(
+        "this is a list of confidences and holds no verdicts; give it beside the scores: "
+        "magistrate cascade replay SCORES STRONG --confidence THIS_FILE"
+    )
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_number, value))
+
+
 READERS = (
+    RowReader(
+        name="unlimitedjudge-reliability",
+        summary="UnlimitedJudge confidences: lists Entropy, entropy_cali, ... (for --confidence)",
+        parse=_confidences,
+        when=lambda row, _file: (
+            isinstance(row, dict) and bool(row) and all(map(_is_numbers, row.values()))
+        ),
+    ),
     RowReader(
         name="unlimitedjudge-aspects",
         summary="UnlimitedJudge aspect scores: question, answer, Detailedness, Creativity, ...",
