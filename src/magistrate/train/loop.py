@@ -185,6 +185,8 @@ class _Training:
         """Return the base, what of it is trained, and whether samples are packed."""
         import torch
 
+        from magistrate.engines.hf.loading import quiet
+
         recipe, device = self._recipe, self._device
         torch.manual_seed(recipe.run.seed)
         frozen = recipe.adapter.kind != "full"
@@ -202,7 +204,10 @@ class _Training:
         if recipe.run.gradient_checkpointing:
             keep_fewer_activations(loaded.model)
         torch.manual_seed(recipe.run.seed)
-        adapted = adapt(loaded.model, recipe.adapter, task=self._head.task, whole=self._head.whole)
+        with quiet():  # peft looks for what transformers calls otherwise by now
+            adapted = adapt(
+                loaded.model, recipe.adapter, task=self._head.task, whole=self._head.whole
+            )
         return loaded, adapted, packed
 
     def _trainer(
