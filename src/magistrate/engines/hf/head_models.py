@@ -219,7 +219,7 @@ def _forward_at_ends(
     elif position_ids is not None:
         last = hidden[0, ends]
     else:
-        last = hidden[torch.arange(len(ends), device=hidden.device), ends]
+        last = hidden[torch.arange(ends.shape[0], device=hidden.device), ends]
     return SequenceClassifierOutput(logits=self.score(last))
 
 
