@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 from magistrate._version import __version__
 
 if TYPE_CHECKING:
+    from magistrate.cascade.live import run_cascade as run_cascade
+    from magistrate.cascade.live_folder import CascadeRun as CascadeRun
+    from magistrate.cascade.live_records import CascadeDecision as CascadeDecision
     from magistrate.data.answers import Decoding as Decoding
     from magistrate.data.answers import answer_questions as answer_questions
     from magistrate.data.label_report import Labelled as Labelled
@@ -70,6 +73,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Answer": "magistrate.records",
+    "CascadeDecision": "magistrate.cascade.live_records",
+    "CascadeRun": "magistrate.cascade.live_folder",
     "Decision": "magistrate.records",
     "Decoding": "magistrate.data.answers",
     "DryRun": "magistrate.store.dry",
@@ -114,6 +119,7 @@ _HOME = {
     "rank": "magistrate.report.ranking",
     "read_judgments": "magistrate.formats.reading",
     "read_samples": "magistrate.formats.reading",
+    "run_cascade": "magistrate.cascade.live",
     "summarise": "magistrate.report.summary",
     "translate_samples": "magistrate.data.translating",
     "verify_run": "magistrate.store.verify",

@@ -1,6 +1,6 @@
-"""``mg.cascade``: cheap judges settle what they are sure of, dearer ones get the rest.
+"""``mg.run_cascade``: cheap judges settle what they are sure of, dearer ones get the rest.
 
-    done = mg.cascade("pairs.jsonl", ["mini", "openai:gpt-5-mini"], "runs/cascade", budget=0.5)
+    done = mg.run_cascade("pairs.jsonl", ["mini", "openai:gpt-5-mini"], "runs/cascade", budget=0.5)
     mg.evaluate(done.path)
 
 The integrated method of arXiv 2403.02839 (section 5), over any number of judges: each has a run
@@ -37,7 +37,7 @@ from magistrate.store.work import OnNotice
 SamplesLike = str | Path | Sequence[str | Path] | Iterable[Sample]
 
 
-def cascade(
+def run_cascade(
     samples: SamplesLike,
     judges: Sequence[str | Path | Judge],
     out: str | Path | None = None,

@@ -1,4 +1,4 @@
-"""What the caller of ``mg.cascade`` asked for, checked and made a policy."""
+"""What the caller of ``mg.run_cascade`` asked for, checked and made a policy."""
 
 from __future__ import annotations
 

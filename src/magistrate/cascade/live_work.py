@@ -64,7 +64,7 @@ class Work:
         on_progress: OnProgress | None,
         on_notice: OnNotice | None,
     ) -> None:
-        """Take what :func:`magistrate.cascade.live.cascade` made ready."""
+        """Take what :func:`magistrate.cascade.live.run_cascade` made ready."""
         self.labelled: list[Sample] | None = None
         """Pairs that thresholds are to be chosen on."""
         self.label_files: tuple[InputFile, ...] = ()

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from magistrate.cli import cascade_replay
+from magistrate.cli import cascade_live, cascade_replay
 
 JUDGING = "judge"
 """The command that is meant where none is named: ``magistrate cascade pairs.jsonl --judge ...``."""
@@ -30,6 +30,7 @@ app = typer.Typer(
     cls=_JudgingUnlessNamed,
     no_args_is_help=True,
 )
+app.command(JUDGING, epilog=cascade_live.EXAMPLES)(cascade_live.cascade)
 app.command("replay", epilog=cascade_replay.EXAMPLES)(cascade_replay.replay)
 
 

@@ -18,6 +18,7 @@ BAD_JUDGE = 3
 BAD_RUN = 4
 NOTHING_JUDGED = 5
 COST_LIMIT = 6
+WAITING = 7
 INTERRUPTED = 130
 READER_GONE = 141
 
@@ -31,6 +32,7 @@ EXIT_CODES: dict[int, str] = {
     NOTHING_JUDGED: "the run ended, but not one sample has an `ok` decision",
     COST_LIMIT: "the next request could pass `--max-cost`; what was judged is kept, and the same "
     "command with a higher limit goes on",
+    WAITING: "pairs of a cascade wait for a judge that failed on them; the same command asks again",
     INTERRUPTED: "stopped by Ctrl-C (143 by SIGTERM); the same command goes on where it stopped",
     READER_GONE: "the program that read the output closed it, as `head` does",
 }

@@ -101,7 +101,9 @@ def list_runs(
 def show_run(
     run_folder: RunArgument, as_json: JsonOption = False, quiet: QuietOption = False
 ) -> None:
-    """Show the result of a run again, finished or not."""
+    """Show the result of a run again, finished or not; of a cascade also what each judge did."""
+    from magistrate.cascade.live_folder import is_cascade, read_cascade
+    from magistrate.report.cascade_live import cascade_table
     from magistrate.report.summary import summarise
     from magistrate.report.table import summary_table
     from magistrate.report.text import counted, dollars
@@ -115,8 +117,13 @@ def show_run(
     summary = summarise(run)
     terminal.notices([*run.notices(), *([changed] if changed else [])])
     terminal.bad_rows(run.bad_rows(), summary.bad_rows, run.folder.bad_rows)
+    made = read_cascade(run_folder) if is_cascade(run_folder) else None
     terminal.table(summary_table(summary))
-    terminal.json(run_json(run, summary))
+    if made is not None:
+        terminal.line("")
+        terminal.table(cascade_table(made))
+    more = {} if made is None else {"cascade": made.model_dump(mode="json")}
+    terminal.json({**run_json(run, summary), **more})
     for remark in remarks_on(run):
         terminal.note(f"note: {remark}")
     asked = asked_of(run.folder.conversations)
