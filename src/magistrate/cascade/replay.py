@@ -55,6 +55,8 @@ class CurvePoint(Record):
     """US dollars for each pair, all judges together."""
     accuracy: Rate
     """Share of all decisions that are right."""
+    like_last: float
+    """Share of all decisions that are what the dearest judge says."""
     random: float
     """The same with as many pairs passed on by chance, from the cheapest to the dearest."""
     oracle: float
@@ -141,6 +143,11 @@ def replay(
     )
 
 
+def goal_of_target(target: float) -> str:
+    """Return how the goal of a target agreement is called."""
+    return f"{100 * target:g} % right"
+
+
 def _check(n: int, budgets: tuple[float, ...]) -> None:
     if not n:
         raise InputError(
@@ -173,9 +180,10 @@ def _at_cost(tiers: Tiers, path: Trace, limit: float) -> CurvePoint:
 
 def _point(tiers: Tiers, path: Trace, place: float, budget: float) -> CurvePoint:
     n = len(tiers)
-    right = tiers.right
-    decided = (settled_shares(asked_shares(tiers, place, path)) * right).sum(axis=1)
-    cheap, dear = right[:, 0].astype(float), right[:, -1].astype(float)
+    settled = settled_shares(asked_shares(tiers, place, path))
+    decided = (settled * tiers.right).sum(axis=1)
+    accuracy, gap_closed = rates_at(tiers, decided)
+    cheap, dear = _ends(tiers)
     asked = tuple(value_at(row, place) / n for row in path.asked)
     gap = float(dear.mean() - cheap.mean())
     helped = float((dear > cheap).mean())
@@ -185,11 +193,29 @@ def _point(tiers: Tiers, path: Trace, place: float, budget: float) -> CurvePoint
         part=place - int(place) or 1.0,
         asked=asked,
         cost=value_at(path.cost, place) / n,
-        accuracy=_mean(decided, tiers.question),
+        accuracy=accuracy,
+        like_last=float((settled * (tiers.said == tiers.said[:, -1:])).sum() / n),
         random=float(cheap.mean()) + asked[-1] * gap,
         oracle=float(cheap.mean()) + min(asked[-1], helped),
-        gap_closed=_gap_closed(decided - cheap, dear - cheap, tiers.question),
+        gap_closed=gap_closed,
     )
+
+
+def rates_at(tiers: Tiers, decided: Floats) -> tuple[Rate, Rate]:
+    """Return the share right, and which part of the gap between cheapest and dearest is closed.
+
+    Args:
+        tiers: Decisions with labels.
+        decided: How right each decision is, from 0 to 1; shape (n,).
+    """
+    cheap, dear = _ends(tiers)
+    closed = _gap_closed(decided - cheap, dear - cheap, tiers.question)
+    return _mean(decided, tiers.question), closed
+
+
+def _ends(tiers: Tiers) -> tuple[Floats, Floats]:
+    right = tiers.right
+    return right[:, 0].astype(float), right[:, -1].astype(float)
 
 
 def _mean(points: Floats, question: NDArray[np.generic]) -> Rate:
@@ -232,16 +258,16 @@ def _recommend(tiers: Tiers, path: Trace, target: float | None) -> tuple[Recomme
     n, right = len(tiers), tiers.right.mean(axis=0)
     goals: list[tuple[str, float]] = []
     if target is not None:
-        goals.append((f"{target:.1%} right", target))
+        goals.append((goal_of_target(target), target))
     if right[-1] > right[0]:
         goals += [
             (
-                f"closes {goal:.0%} of the gap between cheapest and dearest judge",
+                f"{goal:.0%} of the gap closed",
                 float(right[0] + goal * (right[-1] - right[0])),
             )
             for goal in GOALS
         ]
-    goals.append(("most decisions right", float(path.right.max()) / n))
+    goals.append(("most right", float(path.right.max()) / n))
     found = []
     for goal, share in goals:
         enough = path.right >= n * share - 1e-9

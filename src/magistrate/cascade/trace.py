@@ -87,7 +87,7 @@ def trace(tiers: Tiers) -> Trace:
     more = tiers.cost[:, 1:].ravel()[order]
     judge = np.tile(np.arange(1, count), len(tiers))[order]
     # Equal confidences are passed together.
-    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], np.ones(len(ordered) > 0, bool)))
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else order
 
     def after(begin: float, changes: Floats) -> Floats:
         return np.concatenate([[begin], begin + np.cumsum(changes)[ends]])

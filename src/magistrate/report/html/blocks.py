@@ -142,7 +142,44 @@ class Shares:
     """Names of runs with a count per part."""
 
 
-Plot = Intervals | Matrix | Curve | Shares
+@dataclass(frozen=True, slots=True)
+class Band:
+    """An interval at a place of a line."""
+
+    x: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A line without marks, with the band of its intervals."""
+
+    name: str
+    tone: Tone
+    points: tuple[tuple[float, float], ...]
+    """Place in [0, 1] of the width, and share."""
+    tips: tuple[str, ...] = ()
+    """Said of each point, where there is something to say."""
+    band: tuple[Band, ...] = ()
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trends:
+    """Shares that change steadily, on an axis that shows no more than they need."""
+
+    x_axis: str
+    y_axis: str
+    lines: tuple[Trend, ...]
+    ticks: tuple[tuple[float, str], ...]
+    """Places and labels of the horizontal axis, in [0, 1] of its width."""
+    low: float
+    """Least share to show; the axis begins at a round number below."""
+    high: float
+
+
+Plot = Intervals | Matrix | Curve | Shares | Trends
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from magistrate.report.html.blocks import Curve, Intervals, Matrix, Plot, Shares
+from magistrate.report.html.blocks import Curve, Intervals, Matrix, Plot, Shares, Trends
 from magistrate.report.html.plots.curve import draw_curve
 from magistrate.report.html.plots.intervals import draw_intervals
 from magistrate.report.html.plots.matrix import draw_matrix
 from magistrate.report.html.plots.shares import draw_shares
+from magistrate.report.html.plots.trends import draw_trends
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -35,6 +36,8 @@ def draw(plot: Plot, title: str, said: str) -> Markup:
             drawn = draw_curve(plot)
         case Shares():
             drawn = draw_shares(plot)
+        case Trends():
+            drawn = draw_trends(plot)
         case Matrix():
             # A table already: its cells are read out, so it needs no other words.
             return Markup(text_of(draw_matrix(plot, title)))  # noqa: S704 (escaped by ElementTree)
