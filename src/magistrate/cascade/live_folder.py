@@ -38,6 +38,7 @@ from magistrate.store.lines import open_to_read, read_records
 from magistrate.store.lock import HOLDER_FILE, LOCK_FILE
 from magistrate.store.manifest import read_manifest
 from magistrate.store.run import Run, open_run
+from magistrate.store.verify import CASCADE_ENGINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ENGINE = "cascade"
 _LONGEST_NAME = 40
 
 
@@ -78,7 +78,7 @@ class CascadeFolder:
         if self.manifest.exists():
             return
         if self.run.manifest.exists():
-            if read_manifest(self.run.manifest).judge.engine == ENGINE:
+            if read_manifest(self.run.manifest).judge.engine == CASCADE_ENGINE:
                 return  # killed before it could say more of itself
             raise RunError(
                 f"{self.path} is the run of a judge, not of a cascade; choose another folder with "
@@ -225,7 +225,7 @@ class _StandIn:
 
     def __init__(self, reads_alone: bool) -> None:
         self.reads_alone = reads_alone
-        self.info = EngineInfo(engine=ENGINE, model="")
+        self.info = EngineInfo(engine=CASCADE_ENGINE, model="")
 
     def close(self) -> None:
         """Nothing to free."""
@@ -239,7 +239,7 @@ def cascade_judge(judges: Sequence[Judge]) -> Judge:
         settings["mode"] = modes.pop()
     spec = JudgeSpec(
         name=" > ".join(judge.spec.name for judge in judges),
-        engine=ENGINE,
+        engine=CASCADE_ENGINE,
         model=" > ".join(judge.spec.model for judge in judges),
         family=" > ".join(dict.fromkeys(judge.spec.family for judge in judges)),
         settings=settings,

@@ -7,7 +7,8 @@ a budget be passed. So a pair is sent up only when that is certain:
   as many as the budget allows. A pair's place can only get worse by what is not known yet: pairs
   not judged yet may still come before it, and a further judge can only make a pair surer. So those
   are certain that stand within the budget when all unknown pairs stand in front. The result is
-  exactly what a replay of all confidences gives, ties apart, and no judge is asked in vain.
+  exactly what a replay of all confidences gives, ties apart. The first pair beyond the budget is
+  read by the judges between as well, since how sure they are of it is where the threshold stands.
 * **By thresholds**: a judge that is sure enough settles a pair, any other goes up. Where a budget
   stands beside the thresholds, it goes to the first pairs in the sequence of the input that need
   the last judge; again a pair waits while earlier ones are not known yet.
@@ -158,8 +159,13 @@ class Router:
 
     def _by_rank(self) -> NDArray[np.int64]:
         order, _ = self._order()
-        first = order if self.quota is None else order[: self.quota]
-        return first[self._has_answer(first)]
+        if self.quota is None:
+            return order[self._has_answer(order)]
+        first = order[: self.quota + 1]
+        ready = self._has_answer(first)
+        if len(first) > self.quota and self._at[first[-1]] == self.tiers - 2:
+            ready[-1] = False  # the first one beyond the budget
+        return first[ready]
 
     def settle(self) -> None:
         """Say that all answers are there that will come, so that :meth:`route` may be asked."""

@@ -19,6 +19,9 @@ from magistrate.store.index import is_torn, judgment_of
 from magistrate.store.lines import describe, iterate_lines
 from magistrate.store.run import Run, open_run, plan_of
 
+CASCADE_ENGINE = "cascade"
+"""Engine of the run in which a cascade's decisions stand."""
+
 MAX_FINDINGS = 100
 """Findings listed; of more only the number is told."""
 
@@ -137,7 +140,7 @@ class _Verification:
 
     def _check_samples(self) -> None:
         path, manifest = self._folder.samples, self._manifest
-        if (problem := _unusable(path)) is not None:
+        if (problem := _unusable(path, may_be_empty=not manifest.samples)) is not None:
             self._find(path, f"{problem}, and the run has {manifest.samples} samples")
             return
         self._knows_samples = True
@@ -232,8 +235,11 @@ class _Verification:
             )
 
     def _note_names(self) -> None:
-        """A judge is what its id says; a resume may call it by another name."""
-        if self._other_names:
+        """A judge is what its id says; a resume may call it by another name.
+
+        In a cascade's run each judgment has the name of the judge that decided.
+        """
+        if self._other_names and self._manifest.judge.engine != CASCADE_ENGINE:
             names = ", ".join(f"'{name}'" for name, _ in self._other_names.most_common(3))
             self._notes.append(
                 f"{self._folder.judgments.name}: {self._other_names.total()} lines call the judge "
@@ -279,13 +285,16 @@ class _Verification:
             self._find(path, str(error))
 
 
-def _unusable(path: Path) -> str | None:
-    """Say what is in the place of a file that must hold something; None when it does."""
+def _unusable(path: Path, *, may_be_empty: bool) -> str | None:
+    """Say what is in the place of a file that must hold something; None when it does.
+
+    A judge of a cascade that was never asked has no samples.
+    """
     if path.is_dir():
         return "a folder is in the place of the file"
     if not path.exists():
         return "the file is missing"
-    return None if path.stat().st_size else "the file is empty"
+    return None if may_be_empty or path.stat().st_size else "the file is empty"
 
 
 def _times(moments: Sequence[datetime]) -> str:
