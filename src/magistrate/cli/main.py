@@ -28,6 +28,7 @@ from magistrate.cli import (
     confidence,
     convert,
     data,
+    estimate,
     evaluate,
     families,
     inspect,
@@ -69,6 +70,7 @@ app.command("ask", epilog=ask.EXAMPLES)(ask.ask)
 app.command("inspect", epilog=inspect.EXAMPLES)(inspect.inspect)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
+app.command("estimate", epilog=estimate.EXAMPLES)(estimate.estimate)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("confidence", epilog=confidence.EXAMPLES)(confidence.confidence)
 app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
