@@ -82,7 +82,7 @@ def test_every_threshold_is_what_a_walk_through_the_judges_gives(given_tiers: Ti
         assert path.asked[:, place].tolist() == asked
         assert path.cost[place] == pytest.approx(cost)
         assert path.right[place] == right
-        shares = settled_shares(asked_shares(given_tiers, float(place), path))
+        shares = settled_shares(asked_shares(given_tiers.reach, float(place), path))
         assert shares.argmax(axis=1).tolist() == decides
         assert shares.max(axis=1).tolist() == [1.0] * len(given_tiers)
 
@@ -97,7 +97,7 @@ def test_no_budget_is_exceeded_and_none_is_left_unused(given_tiers: Tiers, budge
     possible = path.asked[-1][-1] / n
     assert found.asked[-1] == pytest.approx(min(budget, possible))
     place = path.place(path.asked[-1], budget * n)
-    asked = asked_shares(given_tiers, place, path)
+    asked = asked_shares(given_tiers.reach, place, path)
     assert asked.mean(axis=0) == pytest.approx(np.array(found.asked))
     assert (asked * given_tiers.cost).sum() / n == pytest.approx(found.cost)
     shares = settled_shares(asked)
@@ -184,7 +184,7 @@ def test_pairs_of_unknown_confidence_go_first() -> None:
     made = tiers([[1, -1]] * 3, [[0.9, NAN], [NAN, NAN], [0.5, NAN]], [-1, -1, -1])
     found = replay(made, (1 / 3,), curve=())
     path = trace(made)
-    shares = asked_shares(made, path.place(path.asked[-1], 1.0), path)
+    shares = asked_shares(made.reach, path.place(path.asked[-1], 1.0), path)
     assert shares[:, 1].tolist() == [0, 1, 0]
     assert found.points[0].threshold == 0.5
     assert found.unsure == (1,)

@@ -136,7 +136,7 @@ def test_a_budget_decides_as_the_replay_of_all_confidences_does(tiers: int) -> N
         play(router, answers, random.Random(2))
         path = trace(stored)
         place = path.place(path.asked[-1], share * n)
-        expected = settled_shares(asked_shares(stored, place, path)).argmax(axis=1)
+        expected = settled_shares(asked_shares(stored.reach, place, path)).argmax(axis=1)
         assert [router.route(pair).tier for pair in range(n)] == expected.tolist()
 
 

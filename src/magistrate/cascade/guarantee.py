@@ -197,15 +197,15 @@ def fixed_sequence(
     import numpy as np
     from scipy.special import bdtr
 
+    sequence = np.asarray(thresholds, dtype=np.float64)
     sure, wrong = np.asarray(confidence, dtype=np.float64), ~np.asarray(right, dtype=bool)
-    best = None
-    for threshold in np.asarray(thresholds, dtype=np.float64):
-        kept = sure >= threshold
-        # p-value of "the share wrong is alpha or more": so few wrong, or fewer.
-        if not kept.any() or bdtr(int(wrong[kept].sum()), int(kept.sum()), alpha) > delta:
-            return best
-        best = float(threshold)
-    return best
+    order = np.argsort(-sure, kind="stable")
+    kept = np.searchsorted(-sure[order], -sequence, side="right")
+    wrongs = np.concatenate([[0], np.cumsum(wrong[order])])[kept]
+    # p-value of "the share wrong is alpha or more": so few wrong, or fewer.
+    passes = (kept > 0) & (bdtr(wrongs, kept, alpha) <= delta)
+    before = int(np.argmin(np.append(passes, False)))
+    return float(sequence[before - 1]) if before else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class _Tested:
         order = np.argsort(-self.sure, kind="stable")
         order = order[np.isfinite(self.sure[order])]
         wrongs = np.cumsum(~self.right[order])
-        sizes = np.unique(np.geomspace(least_kept(self.alpha, self.delta), 1e6, 400).astype(int))
+        sizes = np.unique(np.geomspace(least_kept(self.alpha, self.delta), 1e6, 120).astype(int))
         least = None
         for coverage in np.linspace(0.1, 1.0, 10):
             kept = int(coverage * len(order) + 1e-9)

@@ -102,25 +102,24 @@ def trace(tiers: Tiers) -> Trace:
     )
 
 
-def asked_shares(tiers: Tiers, place: float, path: Trace) -> Floats:
+def asked_shares(reach: Floats, place: float, path: Trace) -> Floats:
     """Return with which probability each judge is asked of each pair; shape (n, T).
 
     Args:
-        tiers: The decisions.
+        reach: :attr:`Tiers.reach` of the decisions, shape (n, T - 1).
         place: How far the threshold has risen (:meth:`Trace.place`).
         path: Their trace.
     """
     import numpy as np
 
     full, part = int(place), place - int(place)
-    reach = tiers.reach
     # Asked with certainty up to the threshold passed last; of the next, only a part.
     asked = np.zeros(reach.shape)
     if full:
         asked[reach <= path.threshold[full - 1]] = 1.0
     if part:
         asked += part * (reach == path.threshold[full])
-    found: Floats = np.hstack([np.ones((len(tiers), 1)), asked])
+    found: Floats = np.hstack([np.ones((len(reach), 1)), asked])
     return found
 
 

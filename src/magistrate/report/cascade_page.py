@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from magistrate.cascade.replay import CurvePoint
+from magistrate.cascade.measuring import CurvePoint
 from magistrate.metrics.intervals import NO_RATE, Rate
 from magistrate.report.cascade import CascadeReport
 from magistrate.report.cascade_promise import Promised

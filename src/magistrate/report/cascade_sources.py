@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from magistrate.cascade.replay import rates_at
+from magistrate.cascade.measuring import Measuring
 from magistrate.cascade.tiers import Tiers
-from magistrate.cascade.trace import asked_shares, settled_shares, trace
 from magistrate.metrics.columns import NOTHING
 from magistrate.metrics.confidence import available, confidence
 from magistrate.metrics.intervals import Rate
@@ -78,10 +77,8 @@ def _by(tiers: Tiers, sure: Floats) -> Tiers:
 
 def _decided(tiers: Tiers, budget: float) -> Floats:
     """Return how right each decision is at a budget, from 0 to 1; shape (n,)."""
-    path = trace(tiers)
-    place = path.place(path.asked[-1], budget * len(tiers))
-    found: Floats = (settled_shares(asked_shares(tiers, place, path)) * tiers.right).sum(axis=1)
-    return found
+    pairs = Measuring(tiers)
+    return pairs.decided(pairs.at_share(budget))
 
 
 def _cross_chosen(tiers: Tiers, values: dict[str, Floats], budget: float) -> Floats:
@@ -106,7 +103,11 @@ def _cross_chosen(tiers: Tiers, values: dict[str, Floats], budget: float) -> Flo
 
 
 def _row(name: str, budget: float, right: Floats, tiers: Tiers) -> SourceRow:
-    accuracy, gap_closed = rates_at(tiers, right)
+    found = Measuring(tiers).measured(right)
     return SourceRow(
-        source=name, budget=budget, n=len(tiers), accuracy=accuracy, gap_closed=gap_closed
+        source=name,
+        budget=budget,
+        n=len(tiers),
+        accuracy=found.accuracy,
+        gap_closed=found.gap_closed,
     )

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from magistrate.cascade.replay import CurvePoint, goal_of_target
+from magistrate.cascade.measuring import CurvePoint
+from magistrate.cascade.replay import goal_of_target
 from magistrate.metrics.intervals import Rate
 from magistrate.report.cascade import CascadeReport
 from magistrate.report.cascade_promise import Promised
