@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from magistrate.records import Turn as Turn
     from magistrate.records import Usage as Usage
     from magistrate.report.comparison import compare as compare
+    from magistrate.report.estimate import Estimate as Estimate
+    from magistrate.report.estimate import choose_next as choose_next
+    from magistrate.report.estimate import estimate as estimate
     from magistrate.report.evaluation import Evaluation as Evaluation
     from magistrate.report.evaluation import evaluate as evaluate
     from magistrate.report.html.write import Written as Written
@@ -78,6 +81,7 @@ _HOME = {
     "Decision": "magistrate.records",
     "Decoding": "magistrate.data.answers",
     "DryRun": "magistrate.store.dry",
+    "Estimate": "magistrate.report.estimate",
     "Evaluation": "magistrate.report.evaluation",
     "FollowUp": "magistrate.store.conversations",
     "Gold": "magistrate.records",
@@ -102,12 +106,14 @@ _HOME = {
     "answer_questions": "magistrate.data.answers",
     "ask": "magistrate.store.asking",
     "bench": "magistrate.suites.bench",
+    "choose_next": "magistrate.report.estimate",
     "collect_batch": "magistrate.store.batch",
     "compare": "magistrate.report.comparison",
     "draw_pairs": "magistrate.data.pairing",
     "draw_questions": "magistrate.data.sampling",
     "dry_run": "magistrate.store.dry",
     "emit_batch": "magistrate.store.batch",
+    "estimate": "magistrate.report.estimate",
     "evaluate": "magistrate.report.evaluation",
     "inspect_files": "magistrate.formats.inspect",
     "judge": "magistrate.store.running",
