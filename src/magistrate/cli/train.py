@@ -295,7 +295,7 @@ def _show_trained(terminal: Terminal, trained: Trained) -> None:
         if measured.get("longer_wins") is not None:
             rows.append(("'longer wins' there", f"{measured['longer_wins']:.1%} agreement"))
     terminal.facts(rows)
-    _left_out(terminal, trained.scan, None)
+    _left_out(terminal, trained.scan, trained.data)
     terminal.json(
         {
             "folder": str(trained.folder),
@@ -304,7 +304,7 @@ def _show_trained(terminal: Terminal, trained: Trained) -> None:
             "seconds": trained.seconds,
             "weights_trained": trained.weights[0],
             "weights": trained.weights[1],
-            **_scan_json(trained.scan),
+            **_scan_json(trained.scan, trained.data),
             "measured": dict(measured),
         }
     )
@@ -347,28 +347,49 @@ def _show_estimate(terminal: Terminal, found: Estimate) -> None:
             "seconds": found.seconds,
             "device": found.device.name,
             "bf16": found.device.bf16,
-            **_scan_json(found.scan),
+            **_scan_json(found.scan, found.data),
             "shown": list(found.shown),
         }
     )
 
 
-def _scan_json(scan: Scan) -> dict[str, Any]:
-    return {"unfit": dict(scan.unfit), "cut": dict(scan.cut)}
+def _scan_json(scan: Scan, data: Labelled) -> dict[str, Any]:
+    return {
+        "with_reference": scan.with_reference,
+        "label_misfits": scan.label_misfits,
+        "left_out": data.left_out,
+        "bad_rows": data.bad_rows,
+        "dev_left_out": data.dev_left_out,
+        "unfit": dict(scan.unfit),
+        "cut": dict(scan.cut),
+    }
 
 
-def _left_out(terminal: Terminal, scan: Scan, data: Labelled | None) -> None:
+def _left_out(terminal: Terminal, scan: Scan, data: Labelled) -> None:
     """Say what is not learned from, and what is cut."""
-    if data is not None and data.left_out:
+    if data.left_out:
         terminal.line(f"{counted(data.left_out, 'row')} of the training files left out:")
         if data.bad_rows:
             terminal.line(f"  {counted(data.bad_rows, 'bad row')}; see magistrate inspect")
         for each in data.unusable[:SHOWN_ROWS]:
             terminal.line(f"  {each.name}: {each.reason}")
+        if len(data.unusable) > SHOWN_ROWS:
+            terminal.line(f"  and {len(data.unusable) - SHOWN_ROWS:,} more without a usable label")
+    if data.dev_left_out:
+        terminal.line(f"{counted(data.dev_left_out, 'row')} of the dev files left out")
     if scan.unfit:
         count = sum(scan.unfit.values())
         terminal.line(f"{counted(count, 'sample')} cannot be learned from as they are:")
         for reason, number in list(scan.unfit.items())[:SHOWN_ROWS]:
             terminal.line(f"  {number:,}: {reason}")
+    if scan.with_reference:
+        shown = counted(scan.with_reference, "sample")
+        terminal.line(f"{shown} shown with their reference in the first epoch")
+    if scan.label_misfits:
+        misfits = counted(scan.label_misfits, "sample")
+        terminal.line(
+            f"{misfits} learned by a label made the other way (with a reference that is not "
+            f"shown, or without the one that is): they have no other"
+        )
     for part, number in sorted(scan.cut.items()):
         terminal.line(f"{counted(number, 'sample')} lose tokens of {part} to fit")

@@ -1,7 +1,8 @@
 """Teachers: judges by any name, each asked as named, without the reference, with it, or both ways.
 
 Whether a judge sees the reference is a matter of its family: ``pair`` does not show it, its sibling
-``pair-reference`` does. A judge folder has the one family that it was made with.
+``pair-reference`` does. A judge folder has the family that it was made with, or both where it was
+trained with and without references.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ from magistrate.engines.naming import parse_model_name, split_label
 from magistrate.errors import FamilyError, JudgeNotFoundError, MagistrateError
 from magistrate.ids import content_id
 from magistrate.judging.folder import read_family, read_judge_file
-from magistrate.judging.resolve import DEFAULT_FAMILY, find_judge_folder, load_judge
+from magistrate.judging.resolve import (
+    DEFAULT_FAMILY,
+    find_judge_folder,
+    load_judge,
+    named_family,
+)
 from magistrate.prompts.base import Family
 from magistrate.prompts.catalog import load_family
 
@@ -40,8 +46,6 @@ class Pass:
     """The judge's name, its family included."""
     shows_reference: bool
     family: Family
-    has_sibling: bool = True
-    """Whether the judge's family is chosen by name, so that there may be one with the reference."""
 
     @property
     def column(self) -> str:
@@ -92,8 +96,8 @@ def plan_passes(teachers: Sequence[str], reference: ReferenceUse) -> tuple[list[
             elif reference == "both":
                 with_or_not = "with" if shows else "without"
                 notes.append(
-                    f"teacher '{named.judge}' is a judge folder with one family, so it gives no "
-                    f"labels {with_or_not} the reference"
+                    f"teacher '{named.judge}' is a judge folder that was not trained "
+                    f"{with_or_not} references, so it gives no labels {with_or_not} the reference"
                 )
             else:
                 raise FamilyError(
@@ -108,8 +112,9 @@ def _in_way(named: Pass, *, shows_reference: bool) -> Pass | None:
     """Return the teacher asked with or without the reference; None for a folder made otherwise."""
     if named.shows_reference == shows_reference:
         return named
-    if not named.has_sibling:
-        return None
+    folder = find_judge_folder(named.judge)
+    if folder is not None:
+        return _of_folder(named, folder, shows_reference=shows_reference)
     name, _, family = named.judge.partition("#")
     family = family or DEFAULT_FAMILY
     sibling = f"{family}{SIBLING}" if shows_reference else family.removesuffix(SIBLING)
@@ -120,6 +125,19 @@ def _in_way(named: Pass, *, shows_reference: bool) -> Pass | None:
     if loaded.shows_reference != shows_reference:
         raise _no_sibling(named, sibling)
     return replace(named, judge=f"{name}#{sibling}", shows_reference=shows_reference, family=loaded)
+
+
+def _of_folder(named: Pass, folder: Path, *, shows_reference: bool) -> Pass | None:
+    """Return the judge of a folder asked by another of its families; None where there is none."""
+    file = read_judge_file(folder)
+    base = named.judge.removesuffix(f"#{named_family(named.judge)}")
+    for name in file.families:
+        family = read_family(folder, file, name=name)
+        if bool(getattr(family, "shows_reference", False)) == shows_reference:
+            return replace(
+                named, judge=f"{base}#{name}", shows_reference=shows_reference, family=family
+            )
+    return None
 
 
 def _no_sibling(named: Pass, sibling: str) -> FamilyError:
@@ -163,9 +181,9 @@ def _split(teacher: str) -> tuple[str | None, str]:
 def _load(name: str) -> Pass:
     folder = find_judge_folder(name)
     if folder is not None:
-        family = read_family(folder, read_judge_file(folder))
+        family = read_family(folder, read_judge_file(folder), name=named_family(name))
         shows = bool(getattr(family, "shows_reference", False))
-        return Pass(Path(name).name or name, name, shows, family, has_sibling=False)
+        return Pass(Path(name).name or name, name, shows, family)
     parts = parse_model_name(name)
     if parts is None:
         with load_judge(name):  # says why not

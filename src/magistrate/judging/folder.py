@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,12 +18,15 @@ from magistrate.errors import EngineError, FamilyError, JudgeNotFoundError, what
 from magistrate.judging.calibration import Calibration
 from magistrate.judging.judge import Judge, Mode, make_judge
 from magistrate.prompts.base import Family
+from magistrate.prompts.schema import FAMILY_FILE
 from magistrate.records import Record, Sample
 
 HEAD_ENGINES = ("encoder", "head")
 """Engines that run a scoring or classifying head."""
 
 WRITING_ENGINE = "hf"
+
+_FAMILY_NAME = re.compile(r"[\w-]+\.toml")
 
 _KINDS = {"scorer": HEAD_ENGINES, "classifier": HEAD_ENGINES, "text": (WRITING_ENGINE,)}
 
@@ -54,6 +58,9 @@ class JudgeFile(Record):
     """The model that a LoRA adapter changes; None where the folder holds all weights."""
     family: dict[str, Any]
     """Read by the family that ``kind`` names."""
+    families: dict[str, str] = Field(default_factory=dict)
+    """Of a judge that writes: the files of all families that it was trained on, by their names;
+    that of ``family.toml`` is asked unless another is named."""
     verdict: dict[str, Any] = Field(default_factory=dict)
     """How outputs become probabilities; read by the family."""
     settings: SettingsSection = SettingsSection()
@@ -87,6 +94,11 @@ class JudgeFile(Record):
                 f"engine '{self.engine}' needs "
                 + ("model.file, an ONNX model" if self.engine == "encoder" else "[model.files]")
             )
+        if self.families and kind != "text":
+            raise ValueError("[families] is for judges that write; others have one [family]")
+        for place in self.families.values():
+            if not _FAMILY_NAME.fullmatch(place):
+                raise ValueError(f"families: '{place}' must be the name of a .toml file beside it")
         if self.base is not None and self.engine == "encoder":
             raise ValueError("an ONNX model holds all weights: it has no [base]")
         return self
@@ -120,6 +132,7 @@ def load_judge_folder(
     *,
     mode: Mode | None = None,
     demonstrations: Sequence[Sample] = (),
+    family: str | None = None,
 ) -> Judge:
     """Load the judge of a folder.
 
@@ -131,6 +144,7 @@ def load_judge_folder(
         mode: See :func:`magistrate.judging.resolve.load_judge`; None as the folder says. Judges
             with a head know scores only.
         demonstrations: Labelled samples that a judge which writes is shown solved.
+        family: Which of the folder's families it is asked by; None for the first.
 
     Raises:
         JudgeNotFoundError: ``judge.toml`` is missing or wrong.
@@ -138,11 +152,11 @@ def load_judge_folder(
         FamilyError: The family is wrong, or cannot show the demonstrations.
     """
     file = read_judge_file(folder)
-    family = read_family(folder, file, mode=mode, demonstrations=demonstrations)
+    asked = read_family(folder, file, mode=mode, demonstrations=demonstrations, name=family)
     own = {**file.settings.options, **(options or {})}
     if file.has_head:
-        return make_judge(name, family, open_engine(file.engine, str(folder), None, own))
-    return make_judge(name, family, _open_writing(folder, file, own))
+        return make_judge(name, asked, open_engine(file.engine, str(folder), None, own))
+    return make_judge(name, asked, _open_writing(folder, file, own))
 
 
 def read_family(
@@ -151,12 +165,23 @@ def read_family(
     *,
     mode: Mode | None = None,
     demonstrations: Sequence[Sample] = (),
+    name: str | None = None,
 ) -> Family:
-    """Return the family of a judge folder: how it is asked and read.
+    """Return a family of a judge folder: how it is asked and read.
+
+    Args:
+        folder: The judge folder.
+        file: Its ``judge.toml``.
+        mode: None as the folder says.
+        demonstrations: Labelled samples that a judge which writes is shown solved.
+        name: Of one of its families; None for the first.
 
     Raises:
-        FamilyError: It is missing or wrong, lacks the mode, or cannot show the demonstrations.
+        FamilyError: It is missing or wrong, lacks the mode, or cannot show the demonstrations; or
+            the folder holds none of that name.
     """
+    if name is not None:
+        _check_holds(folder, file, name)
     if file.has_head and demonstrations:
         raise FamilyError(
             f"judge '{file.name}' has a scoring head: it writes no replies, so it cannot be shown "
@@ -173,7 +198,19 @@ def read_family(
     from magistrate.prompts.text_family import TextFamily
 
     return TextFamily.from_folder(
-        folder, mode=mode or file.settings.mode or "reason", demonstrations=demonstrations
+        folder,
+        file=FAMILY_FILE if name is None else file.families[name],
+        mode=mode or file.settings.mode or "reason",
+        demonstrations=demonstrations,
+    )
+
+
+def _check_holds(folder: Path, file: JudgeFile, name: str) -> None:
+    if name in file.families:
+        return
+    held = f"it holds {', '.join(sorted(file.families))}" if file.families else "it holds one alone"
+    raise FamilyError(
+        f"judge folder {folder} was not trained on a family '{name}' ({held}); leave out #{name}"
     )
 
 

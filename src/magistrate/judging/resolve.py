@@ -47,7 +47,24 @@ def list_judges() -> Iterator[BundledJudge]:
 
 
 def find_judge_folder(name: str) -> Path | None:
-    """Return the folder of a bundled judge or of a path; None when ``name`` is neither."""
+    """Return the folder of a judge, as bundled or of a path; None when ``name`` is neither.
+
+    ``FOLDER#FAMILY`` is the folder's judge too: see :func:`named_family`.
+    """
+    return _folder_of(name) or (_folder_of(name.rpartition("#")[0]) if "#" in name else None)
+
+
+def named_family(name: str) -> str | None:
+    """Return which family ``FOLDER#FAMILY`` names; None where the folder alone is named.
+
+    Judges trained both with and without references have two families.
+    """
+    return None if "#" not in name or _folder_of(name) else name.rpartition("#")[2]
+
+
+def _folder_of(name: str) -> Path | None:
+    if not name:
+        return None
     if re.fullmatch(r"[\w-]+", name) and (_BUNDLED / name / JUDGE_FILE).is_file():
         return _BUNDLED / name
     path = Path(name).expanduser()
@@ -64,7 +81,8 @@ def load_judge(
     """Load a judge by its name.
 
     Args:
-        name: ``mini`` (bundled), a path to a judge folder, or ``ENGINE:MODEL[@URL][#FAMILY]`` such
+        name: ``mini`` (bundled), a path to a judge folder (with ``#FAMILY`` where it was trained on
+            several), or ``ENGINE:MODEL[@URL][#FAMILY]`` such
             as ``scripted:longer#pair``.
         mode: ``reason`` lets the judge explain; ``score`` stops it after the scores, and reads the
             exact distribution over verdicts where the engine can. None is ``reason``, or what a
@@ -80,7 +98,14 @@ def load_judge(
     """
     folder = find_judge_folder(name)
     if folder is not None:
-        judge = load_judge_folder(name, folder, options, mode=mode, demonstrations=demonstrations)
+        judge = load_judge_folder(
+            name,
+            folder,
+            options,
+            mode=mode,
+            demonstrations=demonstrations,
+            family=named_family(name),
+        )
         return with_calibration(judge, folder, JUDGE_FILE)
     parts = parse_model_name(name)
     if parts is None:

@@ -180,13 +180,17 @@ def shaping_keys(file: FamilyFile) -> dict[str, Any]:
     return keys
 
 
-def read_family_file(folder: Path) -> FamilyFile:
+def read_family_file(folder: Path, name: str = FAMILY_FILE) -> FamilyFile:
     """Read and check a family folder; templates in files of their own are read into ``text``.
+
+    Args:
+        folder: Where the family is.
+        name: Of its file: judge folders may hold several families.
 
     Raises:
         FamilyError: A file is missing or unreadable, or a key is missing, unknown or wrong.
     """
-    path = folder / FAMILY_FILE
+    path = folder / name
     try:
         data = tomllib.loads(_read(path))
     except tomllib.TOMLDecodeError as error:

@@ -117,16 +117,21 @@ class TextFamily:
 
     @classmethod
     def from_folder(
-        cls, folder: Path, *, mode: Mode = "reason", demonstrations: Sequence[Sample] = ()
+        cls,
+        folder: Path,
+        *,
+        file: str = FAMILY_FILE,
+        mode: Mode = "reason",
+        demonstrations: Sequence[Sample] = (),
     ) -> Self:
-        """Load a family folder.
+        """Load a family folder, or that of its families whose file is named.
 
         Raises:
             FamilyError: The folder does not hold a usable family; the message names file and key.
         """
         return cls(
-            read_family_file(folder),
-            where=str(folder / FAMILY_FILE),
+            read_family_file(folder, file),
+            where=str(folder / file),
             mode=mode,
             demonstrations=demonstrations,
         )

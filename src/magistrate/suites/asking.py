@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from magistrate.errors import FamilyError
 from magistrate.judging.folder import read_family, read_judge_file
 from magistrate.judging.judge import Judge, Mode, make_judge
-from magistrate.judging.resolve import find_judge_folder, load_judge
+from magistrate.judging.resolve import find_judge_folder, load_judge, named_family
 from magistrate.prompts.base import Family
 from magistrate.prompts.catalog import list_families, load_family
 from magistrate.records import Sample
@@ -59,7 +59,9 @@ class OpenedJudge:
         from magistrate.prompts.text_family import TextFamily  # brings Jinja2: on use
 
         folder = find_judge_folder(name)
-        own = None if folder is None else read_family(folder, read_judge_file(folder))
+        own = None
+        if folder is not None:
+            own = read_family(folder, read_judge_file(folder), name=named_family(name))
         self._own = own if isinstance(own, TextFamily) else None
         """The family that a judge folder brings along, which no catalog knows."""
         if own is None:

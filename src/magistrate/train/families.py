@@ -45,6 +45,15 @@ class Families:
         assert only is not None, "there is always one of the two"
         return only
 
+    def asked(self, named: TextFamily, augmentation: Augmentation) -> TextFamily:
+        """Return the family that the judge is asked by unless another is named.
+
+        It is the one without references, except where that is not learned.
+        """
+        if named is self.with_reference and self.without and augmentation.drop_reference > 0:
+            return self.without
+        return named
+
     def augmentation(self, wanted: Augmentation) -> Augmentation:
         """Return an augmentation that shows and drops references only as the prompts can."""
         if self.with_reference is None:

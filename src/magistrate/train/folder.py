@@ -22,6 +22,7 @@ from magistrate.train.recipe import Recipe
 
 if TYPE_CHECKING:
     from magistrate.prompts.base import Family
+    from magistrate.prompts.text_family import TextFamily
 
 _WEIGHTS = (".safetensors", ".onnx")
 _SAYS_HOW = (
@@ -43,6 +44,7 @@ def write_judge_folder(
     finished: Finished,
     engine: str,
     family: Family,
+    other_family: TextFamily | None = None,
     max_tokens: int,
     outputs: int | None = None,
     mode: str | None = None,
@@ -59,6 +61,7 @@ def write_judge_folder(
         finished: The training.
         engine: ``hf`` for a judge that writes, ``head`` for one with a head.
         family: How it is asked and read.
+        other_family: Another that it was trained on; it is asked so where that is named.
         max_tokens: Longest prompt (and reply) that it was trained on, in tokens.
         outputs: How many numbers its head returns; None for a judge that writes.
         mode: Of a judge that writes: ``score`` or ``reason``.
@@ -87,6 +90,7 @@ def write_judge_folder(
             "model": {"max_tokens": max_tokens, "files": hashes_of(draft)},
             "base": _base(folder, finished, outputs) if finished.adapter else None,
             "family": section,
+            "families": _add_family(draft, family, other_family) if other_family else None,
             "verdict": verdict or None,
             "settings": {
                 "mode": mode,
@@ -149,12 +153,23 @@ def _family_sections(draft: Path, family: Family) -> tuple[dict[str, Any], dict[
     from magistrate.prompts.text_family import TextFamily
 
     if isinstance(family, TextFamily):
-        text = dumps(family.file.model_dump(mode="json", exclude_none=True))
-        (draft / FAMILY_FILE).write_text(text, "utf-8")
+        _write_family(draft / FAMILY_FILE, family)
         return {"kind": "text"}, {}
     section: dict[str, Any] = family.section.model_dump(mode="json")  # type: ignore[attr-defined]
     verdict: dict[str, Any] = family.verdict.model_dump(mode="json")  # type: ignore[attr-defined]
     return section, verdict
+
+
+def _add_family(draft: Path, family: Family, other: TextFamily) -> dict[str, str]:
+    """Write a second family beside the first; return the files of both, by name."""
+    stem, suffix = Path(FAMILY_FILE).stem, Path(FAMILY_FILE).suffix
+    name = f"{stem}-{'reference' if other.shows_reference else 'plain'}{suffix}"
+    _write_family(draft / name, other)
+    return {family.name: FAMILY_FILE, other.name: name}
+
+
+def _write_family(path: Path, family: TextFamily) -> None:
+    path.write_text(dumps(family.file.model_dump(mode="json", exclude_none=True)), "utf-8")
 
 
 def hashes_of(folder: Path) -> dict[str, str]:

@@ -15,6 +15,7 @@ from magistrate.engines.hf.loading import LoadedModel
 from magistrate.engines.hf.settings import HfOptions
 from magistrate.judging.judge import Judge, make_judge
 from magistrate.prompts.catalog import load_family
+from magistrate.prompts.text_family import TextFamily
 from magistrate.records import Sample
 from magistrate.train.bases import load_decoder, load_tokenizer
 from magistrate.train.encoding import NOT_LEARNED, PARTS, Encoded, Unfit, encode
@@ -35,9 +36,13 @@ class Written:
 
     Attributes:
         rows: One, or one for each answer of a family that reads each alone.
+        with_reference: Whether the reference is shown.
+        label_fits: Whether the label was made as the sample is shown, as far as is known.
     """
 
     rows: tuple[Encoded, ...]
+    with_reference: bool = False
+    label_fits: bool = True
 
     @property
     def tokens(self) -> int:
@@ -73,11 +78,12 @@ class GenerateHead:
             FamilyError: The family is not known, lacks the mode, or cannot be trained.
         """
         self._recipe = recipe
-        self.family = load_family(recipe.judge.family, mode=recipe.judge.mode)
-        check_trainable(self.family)
-        self._families = families_for(self.family)
+        named = load_family(recipe.judge.family, mode=recipe.judge.mode)
+        check_trainable(named)
+        self._families = families_for(named)
         wanted = Augmentation(recipe.augment.swap, recipe.augment.drop_reference)
         self._augmentation = self._families.augmentation(wanted)
+        self.family = self._families.asked(named, self._augmentation)
         self._weights = torch.tensor([0.0, recipe.loss.verdict, recipe.loss.reasons, 1.0])
         self._tokenizer: Any = None
         self._encoder: RequestEncoder | None = None
@@ -124,7 +130,7 @@ class GenerateHead:
             if isinstance(row, Unfit):
                 return row
             rows.append(row)
-        return Written(tuple(rows))
+        return Written(tuple(rows), example.with_reference, example.label_fits)
 
     def show(self, item: Any) -> str:
         """Return the rows of an item as text; what is learned stands between marks."""
@@ -206,7 +212,7 @@ class GenerateHead:
 
     def save(self, folder: Path, finished: Finished) -> None:
         """Write the judge folder."""
-        from magistrate.train.folder import write_judge_folder
+        from magistrate.train.folder import licences_of, write_judge_folder
 
         recipe = self._recipe
         write_judge_folder(
@@ -214,14 +220,19 @@ class GenerateHead:
             finished=finished,
             engine="hf",
             family=self.family,
+            other_family=self._other_family(finished),
             max_tokens=recipe.optim.max_length,
             mode=recipe.judge.mode,
-            licences={
-                name: text
-                for name, text in (("base", recipe.judge.licence), ("data", recipe.data.licence))
-                if text
-            },
+            licences=licences_of(recipe),
         )
+
+    def _other_family(self, finished: Finished) -> TextFamily | None:
+        """Return the family with or without references that was trained beside the first."""
+        families = (self._families.without, self._families.with_reference)
+        (other,) = [f for f in families if f and f.name != self.family.name] or [None]
+        shown, samples = (finished.data.get(key, 0) for key in ("with_reference", "samples"))
+        trained = shown if other is self._families.with_reference else samples - shown
+        return other if trained else None
 
     def _remember(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer

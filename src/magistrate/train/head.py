@@ -57,6 +57,16 @@ class Item(Protocol):
         """Tokens cut from each part so that the sample fits; parts that are whole are not named."""
         ...
 
+    @property
+    def with_reference(self) -> bool:
+        """Whether the reference is shown."""
+        ...
+
+    @property
+    def label_fits(self) -> bool:
+        """False where the label was made with a reference and none is shown, or without."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class PartLoss:

@@ -45,11 +45,15 @@ class Read:
         readings: Token ids: of the pair, or of each answer.
         learned: What the head should say of them.
         cut: Tokens cut from each slot.
+        with_reference: Whether the reference is shown.
+        label_fits: Whether the label was made as the sample is shown, as far as is known.
     """
 
     readings: tuple[tuple[int, ...], ...]
     learned: Any
     cut: Mapping[str, int] = field(default_factory=dict)
+    with_reference: bool = False
+    label_fits: bool = True
 
     @property
     def tokens(self) -> int:
@@ -143,7 +147,10 @@ class NumberHead:
             index=index,
             annotator=recipe.data.annotator,
         )
-        return self._encode(example)
+        found = self._encode(example)
+        if isinstance(found, Unfit):
+            return found
+        return replace(found, with_reference=example.with_reference, label_fits=example.label_fits)
 
     def show(self, item: Any) -> str:
         """Return an item's readings as text, and what is learned between marks."""

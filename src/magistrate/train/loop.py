@@ -58,6 +58,7 @@ class Trained:
         seconds: Of this process, loading not counted.
         weights: Trained, and in all.
         scan: What there was to learn from.
+        data: The samples, with what is left out.
         measured: The row of ``evaluation.csv`` that belongs to the judge's weights.
         main: Whether this is the process that writes; the others of several have nothing to tell.
     """
@@ -68,6 +69,7 @@ class Trained:
     seconds: float
     weights: tuple[int, int]
     scan: Scan
+    data: Labelled
     measured: Mapping[str, Any]
     main: bool = True
 
@@ -177,6 +179,7 @@ class _Training:
             seconds=seconds,
             weights=(adapted.trained, adapted.total),
             scan=found,
+            data=self._data,
             measured=measured,
             main=main,
         )
@@ -373,6 +376,8 @@ class _Training:
             data={
                 "hash": resuming.hash_samples(self._data.train),
                 "samples": len(found.indices),
+                "with_reference": found.with_reference,
+                "label_misfits": found.label_misfits,
                 "left_out": sum(found.unfit.values()) + self._data.left_out,
                 "dev_hash": resuming.hash_samples(self._data.dev) if self._data.dev else None,
                 "dev_samples": len(self._data.dev),

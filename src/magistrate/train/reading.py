@@ -22,12 +22,14 @@ class Labelled:
         dev: Likewise, each with the one label that counts as its gold.
         unusable: Samples of the training files that are left out, and why.
         bad_rows: Rows of the files that are no samples.
+        dev_left_out: Rows and samples of the dev files that are left out.
     """
 
     train: tuple[Sample, ...]
     dev: tuple[Sample, ...]
     unusable: tuple[Unusable, ...]
     bad_rows: int
+    dev_left_out: int = 0
 
     @property
     def left_out(self) -> int:
@@ -48,14 +50,16 @@ def read_labelled(recipe: Recipe) -> Labelled:
     train = tuple(found[index] for index in usable)
     _check_some(train, data.train, unusable)
     dev: tuple[Sample, ...] = ()
+    dev_left_out = 0
     if data.dev:
-        seen, _ = _read(data.dev, data, data.dev_limit)
+        seen, dev_bad = _read(data.dev, data, data.dev_limit)
         chosen, others = sort_out(seen, annotator=data.annotator)
         _check_some(chosen, data.dev, others)
+        dev_left_out = dev_bad + len(others)
         shown = _as_judged(recipe)
         dev = tuple(_with_its_label(seen[index], index, data.annotator, shown) for index in chosen)
         _check_apart(train, dev)
-    return Labelled(train, dev, tuple(unusable), bad)
+    return Labelled(train, dev, tuple(unusable), bad, dev_left_out)
 
 
 def _read(files: Sequence[str], data: DataSection, limit: int | None) -> tuple[list[Sample], int]:
@@ -81,8 +85,12 @@ def _as_judged(recipe: Recipe) -> Augmentation:
     if recipe.judge.head != "generate":
         return Augmentation(swap=0.0, drop_reference=0.0)
     from magistrate.prompts.catalog import load_family
+    from magistrate.train.families import families_for
 
-    shows = load_family(recipe.judge.family, mode=recipe.judge.mode).shows_reference
+    named = load_family(recipe.judge.family, mode=recipe.judge.mode)
+    families = families_for(named)
+    wanted = Augmentation(drop_reference=recipe.augment.drop_reference)
+    shows = families.asked(named, families.augmentation(wanted)).shows_reference
     return Augmentation(swap=0.0, drop_reference=0.0 if shows else 1.0)
 
 

@@ -58,12 +58,17 @@ class Scan:
         lengths: Their tokens in the first epoch.
         unfit: How many others there are, by reason.
         cut: How many samples lost tokens, by the part that lost them.
+        with_reference: How many are shown with their reference, in this epoch.
+        label_misfits: How many have the label of something else: made with a reference where none
+            is shown, or without the one that is, since they have no other.
     """
 
     indices: tuple[int, ...]
     lengths: tuple[int, ...]
     unfit: Mapping[str, int]
     cut: Mapping[str, int]
+    with_reference: int = 0
+    label_misfits: int = 0
 
 
 def scan(
@@ -85,6 +90,7 @@ def scan(
     lengths: list[int] = []
     unfit: Counter[str] = Counter()
     cut: Counter[str] = Counter()
+    shown = misfits = 0
     for index, sample in enumerate(samples):
         item = head.encode(sample, epoch, index)
         if isinstance(item, Unfit):
@@ -93,9 +99,11 @@ def scan(
         indices.append(index)
         lengths.append(item.tokens)
         cut.update(item.cut.keys())
+        shown += item.with_reference
+        misfits += not item.label_fits
         if on_item is not None:
             on_item(index, item)
-    return Scan(tuple(indices), tuple(lengths), dict(unfit), dict(cut))
+    return Scan(tuple(indices), tuple(lengths), dict(unfit), dict(cut), shown, misfits)
 
 
 class StepData:

@@ -12,6 +12,7 @@ from typing import Any
 
 from magistrate.engines.judge_model import JUDGE_FILE
 from magistrate.errors import InputError
+from magistrate.judging.folder import read_judge_file
 from magistrate.prompts.importing.toml import dumps
 from magistrate.prompts.schema import FAMILY_FILE
 from magistrate.train.folder import put_in_place
@@ -32,7 +33,8 @@ def new_folder(source: Path, out: Path, *, with_tokenizer: bool = True) -> Itera
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        for name in (*_KEPT, *(_TOKENIZER if with_tokenizer else ())):
+        families = read_judge_file(source).families.values()
+        for name in (*_KEPT, *families, *(_TOKENIZER if with_tokenizer else ())):
             if (source / name).is_file():
                 shutil.copy(source / name, draft / name)
         yield draft
