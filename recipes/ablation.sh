@@ -67,59 +67,55 @@ step "$out/samples/vicuna.jsonl" "$venv/bin/python" $here/samples.py --data "$da
 for labels in teacher people; do
   step "$out/samples/$labels-ref.jsonl" magistrate data references "$out/samples/pandalm-$labels.jsonl" \
     --from "$data/pandalm/gpt-3.5-turbo-testset-v1.json" -o "$out/samples/$labels-ref.jsonl"
-  step "$out/samples/$labels-all.jsonl" "$venv/bin/python" $here/with_references.py "$out/samples/$labels-ref.jsonl" \
-    -o "$out/samples/$labels-all.jsonl"
+  step "$out/samples/$labels-all.jsonl" "$venv/bin/python" $here/with_references.py \
+    "$out/samples/$labels-ref.jsonl" -o "$out/samples/$labels-all.jsonl"
   step "$out/samples/$labels" magistrate data split "$out/samples/$labels-all.jsonl" \
     --shares train=0.7,test=0.3 --seed 1 -o "$out/samples/$labels"
 done
+step "$out/samples/without.jsonl" "$venv/bin/python" $here/with_references.py \
+  "$out/samples/people/test.jsonl" -o "$out/samples/without.jsonl" --strip
 step "$out/samples/vicuna" magistrate data split "$out/samples/vicuna.jsonl" \
   --shares train=0.7,test=0.3 --seed 1 -o "$out/samples/vicuna"
 
 train() { # train NAME FAMILY DATA LIMIT LENGTH SWAP DROP
-  local folder=$out/judges/$1 resume=()
+  local folder=$out/judges/$1 family=$here/$2 resume=()
   if [ -e "$folder/judge.toml" ]; then echo "== $folder is there" && return; fi
   if [ -e "$folder/training" ]; then resume=(--resume); fi
   echo "== $folder"
-  magistrate train $here/train.toml -o "$folder" --base "$out/base" --family "$2" --data "$3" \
+  magistrate train $here/train.toml -o "$folder" --base "$out/base" --family "$family" --data "$3" \
     --set data.limit="$4" --set optim.max_length="$5" --swap "$6" --drop-reference "$7" \
     --set judge.name="$1" --set optim.epochs="$epochs" --set optim.batch="$batch" \
     --set adapter.trainable="$layers" "${resume[@]}"
 }
-measure() { # measure RESULT JUDGE FAMILY MODE PAIRS FILE: judge in both orders, then evaluate
-  local run=$out/runs/$1 judge=(--judge "hf:$out/base#$3" --set "dtype=$dtype")
-  if [ "$2" != base ]; then judge+=(--set "adapter=$out/judges/$2"); fi
+measure() { # measure RESULT JUDGE MODE PAIRS FILE: judge in both orders, then evaluate
+  local run=$out/runs/$1 judge=$out/judges/$2
+  if [ "$2" = base ]; then judge=hf:$out/base#$here/scores-first; fi
   if [ -e "$out/results/$1.json" ]; then return; fi
   echo "== $run"
-  magistrate judge "$6" "${judge[@]}" --mode "$4" --limit "$5" --out "$run" --quiet
+  magistrate judge "$5" --judge "$judge" --set "dtype=$dtype" --mode "$3" --limit "$4" \
+    --out "$run" --quiet
   keep "$out/results/$1.json" magistrate evaluate "$run" --json --quiet
 }
-people=$out/samples/people/test.jsonl
+without=$out/samples/without.jsonl
+with=$out/samples/people/test.jsonl
 taught=$out/samples/teacher/train.jsonl
 vicuna_test=$out/samples/vicuna/test.jsonl
 both_ways() { # both_ways JUDGE: people's pairs, without and with the reference shown
-  measure "$1.without" "$1" judgelm score "$test" "$people"
-  measure "$1.with" "$1" judgelm-reference score "$test" "$people"
+  measure "$1.without" "$1" score "$test" "$without"
+  measure "$1.with" "$1" score "$test" "$with"
 }
 against() { # against ONE OTHER: the difference on the same pairs, with its interval
   keep "$out/results/$1-$2.json" magistrate compare "$out/runs/$1" "$out/runs/$2" --json --quiet
 }
 
-# Vicuna-bench: the place predicts the label. Does swapping undo what the judge learns from it?
-for way in none swap; do
-  train "vicuna-$way" judgelm "$out/samples/vicuna/train.jsonl" "$vicuna" "$longer" \
-    "$([ $way = swap ] && echo 0.5 || echo 0)" 1
-  measure "vicuna-$way" "vicuna-$way" judgelm score "$test" "$vicuna_test"
-done
-against vicuna-swap vicuna-none
-
 # PandaLM: none, + swap, + reference, + drop, as JudgeLM adds them one by one.
-train none judgelm "$taught" "$samples" "$length" 0 1
+train none scores-first "$taught" "$samples" "$length" 0 1
 both_ways none
-train swap judgelm "$taught" "$samples" "$length" 0.5 1
+train swap scores-first "$taught" "$samples" "$length" 0.5 1
 both_ways swap
-train reference judgelm-reference "$taught" "$samples" "$length" 0.5 0
+train reference scores-first "$taught" "$samples" "$length" 0.5 0
 both_ways reference
-train drop judgelm-reference "$taught" "$samples" "$length" 0.5 0.5
+train drop scores-first "$taught" "$samples" "$length" 0.5 0.5
 both_ways drop
 for shown in without with; do
   for pair in swap:none reference:swap drop:swap drop:reference; do
@@ -127,20 +123,29 @@ for shown in without with; do
   done
 done
 
+# Vicuna-bench: the place predicts the label. Does swapping undo what the judge learns from it?
+for way in none swap; do
+  train "vicuna-$way" scores-first "$out/samples/vicuna/train.jsonl" "$vicuna" "$longer" \
+    "$([ $way = swap ] && echo 0.5 || echo 0)" 1
+  measure "vicuna-$way" "vicuna-$way" score "$test" "$vicuna_test"
+done
+against vicuna-swap vicuna-none
+
 # Reasons first: the verdict comes behind written reasons. Scores first is the judge `swap`.
-train reasons-first judgelm-reasons-first "$taught" "$samples" "$length" 0.5 1
-measure reasons-first reasons-first judgelm-reasons-first reason "$written" "$people"
-measure scores-first swap judgelm score "$written" "$people"
+train reasons-first reasons-first "$taught" "$samples" "$length" 0.5 1
+measure reasons-first reasons-first reason "$written" "$without"
+measure scores-first swap score "$written" "$without"
 against reasons-first scores-first
 
 # A quarter and a half of the samples, as often; all of them is the judge `swap`.
 for part in 4 2; do
-  train "part-$part" judgelm "$taught" $((samples / part)) "$length" 0.5 1
-  measure "part-$part.without" "part-$part" judgelm score "$test" "$people"
+  train "part-$part" scores-first "$taught" $((samples / part)) "$length" 0.5 1
+  measure "part-$part.without" "part-$part" score "$test" "$without"
   against swap.without "part-$part.without"
 done
 
-measure base.without base judgelm score "$test" "$people"
-measure vicuna-base base judgelm score "$test" "$vicuna_test"
+# The base as it is, before any training.
+measure base.without base score "$test" "$without"
+measure vicuna-base base score "$test" "$vicuna_test"
 "$venv/bin/python" $here/table.py --results "$out/results" --judges "$out/judges" --out "$out/table.md"
 cat "$out/table.md"

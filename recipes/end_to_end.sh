@@ -18,7 +18,8 @@
 #   TOKENS           longest answer                   (default: 96)
 #   TEST             pairs of PandaLM's test set to measure on, and as many to calibrate on (default: 100)
 #   PORT             of the server                    (default: 18080; replies are kept by address)
-#   THREADS          of the server                    (default: 2)
+#   THREADS          of the server (default: 1: several wait for one another in a loop, which starves
+#                    on a busy machine; on an idle one take as many as there are cores)
 #   VENV, LLAMA_VENV environments that are there      (default: made under $OUT when missing)
 #   PYTHON           makes the environments           (default: python3)
 set -euo pipefail
@@ -26,7 +27,7 @@ cd "$(dirname "$0")/.."
 data=${MAGISTRATE_DATA:-../shared/data}
 out=${OUT:-build/end-to-end}
 count=${COUNT:-24} tokens=${TOKENS:-96} test=${TEST:-100}
-port=${PORT:-18080} threads=${THREADS:-2}
+port=${PORT:-18080} threads=${THREADS:-1}
 here=recipes/end_to_end
 mkdir -p "$out"
 
@@ -84,11 +85,13 @@ if missing "$out/pairs-ref.jsonl"; then
     -o "$out/pairs-ref.jsonl"
 fi
 
-# Labels: SmolLM2 through the server, as a reward model; and the bundled judge, weak to strong.
+# Labels: SmolLM2 through the server, as a reward model; and the bundled judge, weak to strong. So
+# small a model seldom replies with one letter by itself: the server is told to allow nothing else.
 if missing "$out/labelled.jsonl"; then
   serve
   magistrate data label "$out/pairs-ref.jsonl" --teacher "smollm2=openai:smollm2@$url#ab-token" \
-    --teacher mini --mode score --merge mean -o "$out/labelled.jsonl"
+    --teacher mini --set 'openai.extra_body={"grammar": "root ::= \"A\" | \"B\""}' \
+    --mode score --merge mean -o "$out/labelled.jsonl"
 fi
 stop
 magistrate data check "$out/labelled.jsonl" --against "$people" -o "$out/findings.jsonl"

@@ -2,7 +2,7 @@
 
 It listens on this machine alone, and ends with the process that started it.
 
-Run it: ``python server.py --port 18080 --threads 2``
+Run it: ``python server.py --port 18080 --threads 1``
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     """Serve until the process that started this one is gone."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     parent = os.getppid()
     server = start(given.port, given.threads)
