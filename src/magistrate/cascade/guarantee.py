@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 POWER = 0.9
 """Probability that as many labels as are named let a threshold pass."""
 
+_TOO_FEW = 5
+"""Fewer decisions than this say nothing of the share that is wrong."""
+
+_LEAST_SHARE = 0.02
+"""Part of the calibration pairs taken to reach a judge that hardly any reaches, when telling how
+many labels would do."""
+
 STEPS = 50
 """Thresholds tested for each judge: coverages from the least that can pass up to all."""
 
@@ -171,7 +178,7 @@ def guarantee(
         pairs = _Tested(
             sure[tested, tier], right[tested, tier], promise.alpha, promise.delta / count
         )
-        one = pairs.judge(name, grid_of[:, tier], steps, share=tested.mean())
+        one = pairs.judge(name, grid_of[:, tier], steps, share=max(_LEAST_SHARE, tested.mean()))
         found.append(one)
         if one.threshold is not None:
             still_open &= sure[:, tier] < one.threshold
@@ -276,14 +283,17 @@ class _Tested:
         order = order[np.isfinite(self.sure[order])]
         wrongs = np.cumsum(~self.right[order])
         sizes = np.unique(np.geomspace(least_kept(self.alpha, self.delta), 1e6, 120).astype(int))
+        if len(order) < _TOO_FEW:
+            return 2 * least_kept(self.alpha, self.delta)
         least = None
         for coverage in np.linspace(0.1, 1.0, 10):
             kept = int(coverage * len(order) + 1e-9)
-            if kept < 5:
+            if kept < _TOO_FEW:
                 continue
-            rate = float(wrongs[kept - 1] + 1) / (kept + 2)
-            if rate >= self.alpha:
+            seen = float(wrongs[kept - 1]) / kept
+            if seen >= self.alpha:
                 continue
+            rate = min(float(wrongs[kept - 1] + 1) / (kept + 2), (seen + self.alpha) / 2)
             likely = binom.ppf(POWER, sizes, rate)
             passes = binom.cdf(likely, sizes, self.alpha) <= self.delta
             if passes.any():

@@ -17,7 +17,6 @@ from magistrate.cascade.replay import Replay, replay
 from magistrate.cascade.tiers import Tiers
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Notice
-from magistrate.metrics.intervals import Rate
 from magistrate.records import Record
 from magistrate.report.cascade_join import JudgeFacts, ReadTiers, read_tiers
 from magistrate.report.cascade_promise import Promised, make_promise, promise_notices
@@ -177,19 +176,19 @@ def cascade_json(found: CascadeReport) -> dict[str, Any]:
     """Return the report for programs, with what the budgets give beside the baselines in front."""
     measured = found.replay
     baselines = {
-        "cheapest": _plain(measured.alone[0]),
-        "dearest": _plain(measured.alone[-1]),
-        "surest_cheap": _plain(measured.surest_cheap),
+        "cheapest": measured.alone[0].model_dump(mode="json"),
+        "dearest": measured.alone[-1].model_dump(mode="json"),
+        "surest_cheap": measured.surest_cheap.model_dump(mode="json"),
     }
     at = [
         {
             "budget": point.budget,
             "max_cost": point.max_cost,
-            "agreement": _plain(point.accuracy),
+            "agreement": point.accuracy.model_dump(mode="json"),
             "random": point.random,
             "oracle": point.oracle,
             **baselines,
-            "gap_closed": _plain(point.gap_closed),
+            "gap_closed": point.gap_closed.model_dump(mode="json"),
             "like_last": point.like_last,
             "asked": list(point.asked),
             "cost": point.cost,
@@ -199,10 +198,6 @@ def cascade_json(found: CascadeReport) -> dict[str, Any]:
         for point in measured.points
     ]
     return {"at": at, **found.model_dump(mode="json")}
-
-
-def _plain(rate: Rate) -> dict[str, float | None]:
-    return {"value": rate.value, "low": rate.low, "high": rate.high}
 
 
 def _by_last(tiers: Tiers) -> Tiers:

@@ -356,12 +356,14 @@ def _listed(asked: _Asked, path: str) -> Floats:
 
 
 def _unlike(names: Sequence[str], columns: Sequence[JudgeColumn]) -> tuple[str, ...]:
-    """Return names that differ: those that come twice get their file's."""
-    twice = {name for name, times in Counter(names).items() if times > 1}
-    return tuple(
-        f"{name} ({Path(column.path).name})" if name in twice else name
-        for name, column in zip(names, columns, strict=True)
-    )
+    """Return names that differ: those that come twice get their file's, or else their place."""
+    for more in ((Path(column.path).name for column in columns), range(1, len(columns) + 1)):
+        twice = {name for name, times in Counter(names).items() if times > 1}
+        names = [
+            f"{name} ({word})" if name in twice else name
+            for name, word in zip(names, more, strict=True)
+        ]
+    return tuple(names)
 
 
 def _prices(
