@@ -40,6 +40,15 @@ KEYS: dict[tuple[str, ...], set[str]] = {
     ("compare", "runs/a", "runs/a"): {
         "judges", "labels", "correction", "comparisons", "bad", "bad_rows", "notices",
     },
+    (
+        "cascade", "examples/pairs.jsonl", "--judge", "scripted:longer", "--judge",
+        "scripted:shorter", "--budget", "0.5", "--out", "runs/cascade",
+    ): {
+        "cascade", "format_version", "tool_version", "state", "policy", "tiers", "samples", "pairs",
+        "abstained", "pending", "undecided", "reasons", "cost", "lost", "calibration_cost",
+        "all_strong", "calibrated_on", "labels", "guarantee", "assumption", "started", "updated",
+        "seconds", "bad_rows", "bad", "notices",
+    },
     ("rank", "examples/pairs.jsonl", "--votes"): {"method", "style_controlled", "rankings"},
     ("pairs", "examples/outputs/alder.json", "examples/outputs/birch.json", "--budget", "3"): {
         "scheme", "output", "models", "questions", "candidates", "judged", "planned", "budget",

@@ -66,8 +66,11 @@ class CascadeFolder:
         >>> CascadeFolder(Path("c")).tier(1, "openai:m@http://x/v1#pair").as_posix()
         'c/tiers/2-openai-m-http-x-v1-pair'
         """
-        slug = re.sub(r"[^\w.]+", "-", name).strip("-.")[-_LONGEST_NAME:].strip("-.") or "judge"
-        return self.path / ("calibration" if calibrates else "tiers") / f"{number + 1}-{slug}"
+        parent = self.path / ("calibration" if calibrates else "tiers")
+        # A judge may be called by another name than before; its run stays where it is.
+        known = sorted(parent.glob(f"{number + 1}-*")) if parent.is_dir() else []
+        slug = re.sub(r"[^\w.]+", "-", name).strip("-.")[:_LONGEST_NAME].strip("-.") or "judge"
+        return known[0] if known else parent / f"{number + 1}-{slug}"
 
     def check(self) -> None:
         """Look whether a cascade can be begun or gone on with here.

@@ -7,7 +7,14 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 from magistrate.cascade.live_folder import CascadeFolder, Pairs
-from magistrate.cascade.live_records import AskedJudge, CascadeDecision, Policy, TierSummary, Why
+from magistrate.cascade.live_records import (
+    AskedJudge,
+    CascadeDecision,
+    Policy,
+    TierSummary,
+    Waiting,
+    Why,
+)
 from magistrate.cascade.live_routing import Route, Router
 from magistrate.cascade.live_tiers import sureness
 from magistrate.judging.plan import Plan
@@ -59,10 +66,10 @@ class Totals:
     reasons: dict[str, int] = field(default_factory=dict)
     """Why pairs wait, and how many do."""
 
-    def top_reasons(self) -> dict[str, int]:
+    def top_reasons(self) -> tuple[Waiting, ...]:
         """Return the most frequent reasons."""
         ranked = sorted(self.reasons.items(), key=lambda item: (-item[1], item[0]))
-        return dict(ranked[:_REASONS])
+        return tuple(Waiting(reason=reason, n=n) for reason, n in ranked[:_REASONS])
 
 
 class Outcome:

@@ -124,6 +124,14 @@ class TierSummary(Record):
     """False where its confidence is the share of its readings that agree."""
 
 
+class Waiting(Record):
+    """Why pairs wait."""
+
+    reason: str
+    n: int
+    """Pairs that wait for it."""
+
+
 class CascadeManifest(Record):
     """The contents of ``cascade.json``."""
 
@@ -140,7 +148,7 @@ class CascadeManifest(Record):
     pending: int = 0
     undecided: int = 0
     """Pairs whose only readings are not ``ok``, and for which the budget was used up."""
-    reasons: dict[str, int] = Field(default_factory=dict)
+    reasons: tuple[Waiting, ...] = ()
     """Why pairs wait, and how many do: the most frequent ones."""
     cost: float = 0.0
     """US dollars, calibration included."""

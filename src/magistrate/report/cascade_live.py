@@ -122,8 +122,8 @@ def _facts(manifest: CascadeManifest) -> Iterator[tuple[str, str]]:
     yield "time", duration(manifest.seconds)
     if manifest.pending:
         yield "waiting", f"{counted(manifest.pending, 'pair')}: the same command goes on"
-        for reason, number in manifest.reasons.items():
-            yield "", f"{number:,}: {shortened(harmless(reason), _LONGEST_REASON)}"
+        for one in manifest.reasons:
+            yield "", f"{one.n:,}: {shortened(harmless(one.reason), _LONGEST_REASON)}"
     silent = [tier.judge for tier in manifest.tiers[:-1] if not tier.gives_probabilities]
     if silent:
         taken = "no probabilities; taken is the share of readings that agree"
