@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch", reason="the extra [train] is not installed:
 pytest.importorskip("peft", reason="the extra [train] is not installed: no peft")
 
 from hf_help import tiny_model  # noqa: E402
-from train_help import toy_recipe, toy_samples  # noqa: E402
+from train_help import toy_recipe, toy_samples, write_samples  # noqa: E402
 
 from magistrate.engines.hf.loading import LoadedModel  # noqa: E402
 from magistrate.errors import EngineError, InputError  # noqa: E402
@@ -184,6 +185,63 @@ def test_dev_samples_that_are_learned_from_are_refused(tmp_path: Path) -> None:
     recipe = toy_recipe(tmp_path, count=4, dev=0, data__dev=str(tmp_path / "train.jsonl"))
     with pytest.raises(InputError, match="4 of the 4 dev samples are also learned from"):
         train(recipe, tmp_path / "out")
+
+
+def with_references(samples: list[Sample]) -> list[Sample]:
+    """Return samples with scores; the first half have a reference, the first of them another label.
+
+    Of the first sample the only label was made with the reference; of the second, without.
+    """
+    found = []
+    for number, sample in enumerate(samples):
+        (gold,) = sample.gold
+        scores = (9.0, 2.0) if gold.preference == "first" else (2.0, 9.0)
+        saw = {0: True, 1: False}.get(number)
+        changes = {
+            "gold": (gold.model_copy(update={"scores": scores, "with_reference": saw}),),
+            "reference": "the truth" if 2 * number < len(samples) else None,
+        }
+        found.append(sample.model_copy(update=changes))
+    return found
+
+
+def test_a_judge_trained_with_references_and_without_can_be_asked_both_ways(tmp_path: Path) -> None:
+    import magistrate as mg
+    from magistrate.data.labelling import label
+
+    recipe = toy_recipe(
+        tmp_path,
+        count=4,
+        dev=0,
+        judge__family="judgelm",
+        optim__steps=1,
+        optim__max_length=1024,
+        run__pass_tokens=4096,
+    )
+    samples = with_references(toy_samples(8))
+    unlabelled = [samples[2].model_copy(update={"gold": ()}), samples[3]]
+    write_samples([*samples, unlabelled[0]], tmp_path / "train.jsonl")
+    trained = train(recipe, tmp_path / "judge")
+    assert 0 < trained.scan.with_reference < 4
+    # Which of the two fits depends on which is shown with its reference.
+    assert trained.scan.label_misfits == 1
+    assert trained.data.left_out == 1
+    made = tomllib.loads((tmp_path / "judge/judge.toml").read_text("utf-8"))
+    assert made["families"] == {
+        "judgelm": "family.toml",
+        "judgelm-reference": "family-reference.toml",
+    }
+    assert made["made"]["data"]["label_misfits"] == 1
+    judge = f"{tmp_path / 'judge'}"
+    for name, shown in (("", False), ("#judgelm-reference", True)):
+        with mg.load_judge(judge + name) as loaded:
+            (prompt,) = loaded.family.prompts(samples[2], (0, 1))
+            assert ("the truth" in "".join(message.text for message in prompt)) == shown
+            assert loaded.mode == "score"
+    report = label(unlabelled[:1], judge, tmp_path / "labelled.jsonl", reference="both")
+    assert report is not None
+    runs = [path for path in (tmp_path / "labelled.teachers").iterdir() if path.is_dir()]
+    assert len(runs) == 2
 
 
 @pytest.mark.slow

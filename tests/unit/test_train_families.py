@@ -77,3 +77,22 @@ def test_a_family_in_a_folder_of_its_own_has_no_counterpart(tmp_path: Path) -> N
     found = families_for(load_family(str(folder)))
     assert found.with_reference is None
     assert found.augmentation(HALF) == Augmentation(swap=0.5, drop_reference=1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "drop", "asked"),
+    [
+        ("judgelm", 0.5, "judgelm"),
+        ("judgelm", 0.0, "judgelm"),
+        ("judgelm-reference", 0.5, "judgelm"),
+        ("judgelm-reference", 0.0, "judgelm-reference"),
+        ("judgelm-single", 0.5, "judgelm-single"),
+    ],
+)
+def test_a_judge_of_both_is_asked_without_unless_it_always_sees_references(
+    name: str, drop: float, asked: str
+) -> None:
+    family = load_family(name)
+    families = families_for(family)
+    augmentation = families.augmentation(Augmentation(swap=0.5, drop_reference=drop))
+    assert families.asked(family, augmentation).name == asked

@@ -19,8 +19,8 @@ _ADAM = 16
 """Bytes of a trained weight: itself, its gradient and Adam's two averages, each in fp32."""
 
 _SHARE_OF_PEAK = 0.5
-"""Of what a device multiplies at best, so much is reached in training, about (measured here with
-a model of 135 million weights: 0.4 to 0.6)."""
+"""Assumed share of what a device multiplies at best that a training reaches; not measured. What
+it makes of the time is a rough guess, as it is shown to be ("about")."""
 
 _ACTIVATIONS = 34
 """Bytes kept of each token, layer and hidden number in 16 bits (Korthikanti et al.,
