@@ -49,6 +49,13 @@ KEYS: dict[tuple[str, ...], set[str]] = {
         "all_strong", "calibrated_on", "labels", "guarantee", "assumption", "started", "updated",
         "seconds", "bad_rows", "bad", "notices",
     },
+    (
+        "cascade", "replay", "runs/a", "runs/a", "--compare-confidence", "--target-agreement",
+        "0.5", "--risk", "0.2",
+    ): {
+        "at", "judges", "pairs", "scale", "decisive", "truth", "replay", "target", "promised",
+        "sources", "notices", "bad", "bad_rows",
+    },
     ("rank", "examples/pairs.jsonl", "--votes"): {"method", "style_controlled", "rankings"},
     ("pairs", "examples/outputs/alder.json", "examples/outputs/birch.json", "--budget", "3"): {
         "scheme", "output", "models", "questions", "candidates", "judged", "planned", "budget",
@@ -114,7 +121,7 @@ KEYS: dict[tuple[str, ...], set[str]] = {
 
 BY_NAME = {"decisions", "judgments", "containers", "labels", "annotators", "classes", "models"} | {
     "categories", "languages", "judges", "statuses", "verdicts", "answers_per_sample", "fields",
-    "engines", "spec", "not_asked", "cut", "slots", "dropped",
+    "engines", "spec", "not_asked", "cut", "slots", "dropped", "joined",
 }  # fmt: skip
 """Objects whose keys are data or are described elsewhere."""
 
