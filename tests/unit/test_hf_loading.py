@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 from pathlib import Path
@@ -183,3 +184,12 @@ def test_images_are_refused(folder: Path) -> None:
     shown = (messages[0], replace(messages[1], images=("a.png",)))
     (completion,) = open_here(folder).complete([Request("a", shown)])
     assert "shows 1 images" in (completion.error or "")
+
+
+def test_gguf_files_are_loaded_without_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    bar = reader.tqdm
+    with loading.quiet():
+        assert list(reader.tqdm([1, 2], desc="Converting")) == [1, 2]
+    assert capsys.readouterr().err == ""
+    assert reader.tqdm is bar

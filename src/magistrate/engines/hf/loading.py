@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -176,13 +178,28 @@ def quiet() -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _no_bar_of_gguf():
             warnings.simplefilter("ignore")
             yield
     finally:
         logging.set_verbosity(level)
         if bars:
             logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def _no_bar_of_gguf() -> Iterator[None]:
+    """Switch off the bar over a GGUF file's tensors, which no setting of transformers reaches."""
+    reader: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    bar = getattr(reader, "tqdm", None)
+    if bar is None:
+        yield
+        return
+    reader.tqdm = functools.partial(bar, disable=True)
+    try:
+        yield
+    finally:
+        reader.tqdm = bar
 
 
 @contextlib.contextmanager
