@@ -73,6 +73,8 @@ def test_a_cascade_reads_as_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["runs", "show", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "settled 6 of 6 pairs (fixed thresholds)" in shown
+    assert main(["runs", "verify", str(out)]) == 0
+    assert "tiers/2-strong: 6 judgments: sound" in capsys.readouterr().out
     for command in ("evaluate", "rank", "report"):
         assert main([command, str(out)]) == 0
     capsys.readouterr()
@@ -434,3 +436,16 @@ def test_the_command_ends_with_7_where_pairs_wait(
     assert view["pending"] == view["tiers"][1]["pending"] > 0
     assert "wait for a judge that failed" in caught.err
     assert main([*command[:-1], str(tmp_path / "d"), "--fallback", "cheap"]) in (0, 7)
+
+
+def test_damage_to_a_judges_run_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cheap, _ = sure_judge("cheap", as_told)
+    strong, _ = sure_judge("strong", strong_says)
+    out = tmp_path / "c"
+    mg.run_cascade(pairs(*SURES), [cheap, strong], out, budget=0.5)
+    journal = out / "tiers" / "2-strong" / "judgments.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"second"', b'"first"', 1))
+    assert main(["runs", "verify", str(out)]) == 4
+    assert "tiers/2-strong/judgments.jsonl" in capsys.readouterr().out

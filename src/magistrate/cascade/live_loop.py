@@ -192,6 +192,7 @@ class Loop:
 
     def _stop(self) -> None:
         """End the judges; what they know by now is kept."""
+        self._purse.close()
         for tier in self._tiers:
             tier.stop()
         ended = [tier.join(_SECONDS_TO_STOP) for tier in self._tiers]

@@ -47,6 +47,7 @@ class Purse:
         self._booked = dict(booked)
         self._aside: dict[str, float] = {}
         self._changed = threading.Condition()
+        self._is_closed = False
         self._read_note()
 
     @property
@@ -84,6 +85,8 @@ class Purse:
             self._aside.pop(name, None)
             self._changed.notify_all()
             while True:
+                if self._is_closed:
+                    raise self._stop("and the cascade is being stopped")
                 number, total, left = 0, 0.0, self.left
                 for cost in worst:
                     if left is not None and total + cost > left:
@@ -120,6 +123,12 @@ class Purse:
         with self._changed:
             self.lost += self._aside.pop(name, 0.0)
             self._note()
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Set nothing aside any more, not even for who waits for money."""
+        with self._changed:
+            self._is_closed = True
             self._changed.notify_all()
 
     def check(self) -> None:

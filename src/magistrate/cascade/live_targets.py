@@ -96,6 +96,7 @@ def judge_all(
                 open_tiers -= 1
                 error = error or event.error
     except BaseException:
+        purse.close()
         for tier in tiers:
             tier.stop()
         for tier in tiers:

@@ -149,8 +149,10 @@ def verify(
 ) -> None:
     """Check a run: hashes, counts, that every judgment belongs to a sample and agrees with itself.
 
-    A finding is a contradiction in the folder; with one or more the exit code is 4.
+    A finding is a contradiction in the folder; with one or more the exit code is 4. Of a cascade
+    the runs of its judges are checked too.
     """
+    from magistrate.cascade.live_folder import is_cascade, read_cascade
     from magistrate.report.text import counted
     from magistrate.store.repair import repair_run
     from magistrate.store.verify import verify_run
@@ -160,6 +162,8 @@ def verify(
     if moved:
         terminal.note(f"{counted(moved, 'damaged line')} moved to judgments.damaged.jsonl")
     report = verify_run(run_folder)
+    judges = read_cascade(run_folder).tiers if is_cascade(run_folder) else ()
+    others = [(one.folder, verify_run(run_folder / one.folder)) for one in judges]
     for text in (*(str(finding) for finding in report.findings), *report.notes):
         terminal.line(text)
     hidden = report.findings_count - len(report.findings)
@@ -170,6 +174,11 @@ def verify(
         f"{report.missing:,} missing, {report.failures:,} not ok: "
         + ("sound" if report.ok else counted(report.findings_count, "finding"))
     )
+    for folder, other in others:
+        for finding in other.findings:
+            terminal.line(f"{folder}/{finding}")
+        found = "sound" if other.ok else counted(other.findings_count, "finding")
+        terminal.line(f"{folder}: {counted(other.judgments, 'judgment')}: {found}")
     terminal.json(
         {
             "run": str(report.path),
@@ -182,9 +191,14 @@ def verify(
             "findings_count": report.findings_count,
             "notes": list(report.notes),
             "repaired_lines": moved,
+            **(
+                {"tiers": [{"folder": name, "ok": one.ok} for name, one in others]}
+                if others
+                else {}
+            ),
         }
     )
-    if not report.ok:
+    if not (report.ok and all(other.ok for _, other in others)):
         raise typer.Exit(BAD_RUN)
 
 
