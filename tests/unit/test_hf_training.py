@@ -258,6 +258,7 @@ def test_a_toy_task_is_learned_and_the_folder_judges(tmp_path: Path) -> None:
     assert rows[-1]["loss"] < rows[0]["loss"] < 6
     assert trained.measured["agreement"] >= 0.9
     assert trained.measured["consistency"] >= 0.8
+    assert "- precision_checked: fp32" in (tmp_path / "judge/CARD.md").read_text("utf-8")
     with (tmp_path / "judge/training/log.csv").open(encoding="utf-8") as file:
         log = list(csv.DictReader(file))
     assert float(log[-1]["verdict"]) < 0.35 < float(log[0]["verdict"])

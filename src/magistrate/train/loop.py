@@ -390,6 +390,8 @@ class _Training:
                 "weights_trained": adapted.trained,
                 "weights": adapted.total,
                 "precision": "bf16" if self._device.bf16 else "fp32",
+                # In which the dev samples were judged: close verdicts differ in another.
+                "precision_checked": loaded.dtype if measured else None,
                 "seconds": round(seconds, 1),
                 "versions": resuming.library_versions(),
             },
