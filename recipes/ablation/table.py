@@ -1,7 +1,7 @@
 """The ablation's table in Markdown, out of what ``magistrate evaluate`` and ``compare`` printed.
 
-What was not run yet has no row. Intervals are 95 %: of rates Wilson's over pairs, of differences a
-bootstrap over questions, both as those commands give them.
+What was not run yet has no row. Intervals are 95 %, as those commands give them: where pairs share
+questions a bootstrap over questions.
 
 Run it: ``python table.py --results build/ablation/results --judges build/ablation/judges
 --out build/ablation/table.md``
@@ -129,24 +129,28 @@ def rate(found: dict[str, Any] | None) -> str:
 
 
 def differences(results: Path) -> list[str]:
-    """Return the table of differences in agreement on the same pairs."""
+    """Return the table of differences on the same pairs, in points."""
     lines = []
     for name, title in COMPARED.items():
         compared = read(results / f"{name}.json")
         if compared is None:
             continue
-        decisive = compared["comparisons"][0]["decisive"]
-        if decisive is None:
-            continue
-        cells = [title, str(decisive["n"]), str(decisive["questions"])]
-        lines.append(
-            f"| {' | '.join(cells)} | {rate(decisive['difference'])} | {decisive['p']:.2f} |"
-        )
+        comparison = compared["comparisons"][0]
+        cells = [title, str(comparison["n"])]
+        for measure in ("decisive", "consistency"):
+            cells += points(comparison[measure])
+        lines.append(f"| {' | '.join(cells)} |")
     if not lines:
         return []
-    heading = "| difference in agreement | pairs | questions | points | p |"
-    rule = "|---|---:|---:|---|---:|"
-    return ["**Differences on the same decisive pairs**", "", heading, rule, *lines]
+    heading = "| on the same pairs | pairs | agreement, points | p | consistency, points | p |"
+    return ["**Differences**", "", heading, "|---|---:|---|---:|---|---:|", *lines]
+
+
+def points(measured: dict[str, Any] | None) -> tuple[str, str]:
+    """Return a difference with its interval, in points, and its p-value."""
+    if measured is None:
+        return "–", "–"
+    return rate(measured["difference"]), f"{measured['p']:.2f}"
 
 
 if __name__ == "__main__":
