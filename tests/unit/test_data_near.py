@@ -85,7 +85,7 @@ def test_bands_are_chosen_so_that_the_threshold_is_found() -> None:
         nearness = Nearness(hundredths / 100)
         assert nearness.bands * nearness.rows <= 128
         assert found(nearness.threshold, nearness.rows, nearness.bands) >= 0.98
-    with pytest.raises(InputError, match="from 0[.]3"):
+    with pytest.raises(InputError, match=r"from 0[.]3"):
         Nearness(0.1)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from magistrate.errors import MissingExtraError
 
@@ -136,7 +136,7 @@ def dawid_skene(votes: Codes) -> Merged:
     return Merged(shares, skill, np.full(votes.shape[1], np.nan))
 
 
-def _fitted(rows: NDArray[np.intp], columns: NDArray[np.intp], said: Codes) -> tuple[object, ...]:
+def _fitted(rows: NDArray[np.intp], columns: NDArray[np.intp], said: Codes) -> tuple[Any, Any]:
     """Return crowd-kit's table of outcomes by pair, and its tables of errors by annotator."""
     try:
         with warnings.catch_warnings():

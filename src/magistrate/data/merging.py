@@ -337,7 +337,7 @@ def disagreement(labels: Sequence[Label], consistent: Sequence[bool | None]) -> 
         another outcome with the reference than without. What cannot be told is None.
     """
     votes = [vote for label in labels if (vote := annotator_vote(label.gold)) is not None]
-    counts = {outcome: votes.count(outcome) for outcome in OUTCOMES}
+    counts = {outcome: sum(vote == outcome for vote in votes) for outcome in OUTCOMES}
     known = [one for one in consistent if one is not None]
     return {
         "votes": counts if votes else None,
