@@ -157,7 +157,8 @@ class Measuring:
     def _by_question(self, values: Floats) -> Floats:
         import numpy as np
 
-        return np.bincount(self._question, weights=values)
+        found: Floats = np.bincount(self._question, weights=values).astype(np.float64)
+        return found
 
     def _point(self, place: Place, rate: Measured, like: float) -> CurvePoint:
         n, right = len(self), self._right
