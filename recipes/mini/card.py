@@ -135,7 +135,7 @@ def main() -> None:
     counts = read_json(args.build / "groups" / "counts.json")
     commercial = file["made"]["variant"] != "alpaca"
     parts = ["permissive"] if commercial else ["permissive", "non-commercial"]
-    names = [name for part in parts for name in counts[part]]
+    names = [name for part in parts for name in counts[part] if name in counts["leaks"]]
     calibration = read_json(args.build / f"{args.name}.calibration.json")
     megabytes = sum(path.stat().st_size for path in args.folder.iterdir()) / 1e6
     values = {
