@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 EXAMPLES = example(
     "magistrate cascade examples/pairs.jsonl --judge mini --judge scripted:longer --budget 0.5 "
     "--out runs/cascade",
-    "magistrate cascade examples/pairs.jsonl --judge mini --judge scripted:longer --threshold 0.8 "
-    "--out runs/cascade --json",
+    "magistrate cascade judge examples/pairs.jsonl --judge mini --judge scripted:longer "
+    "--threshold 0.8 --out runs/cascade --json",
 )
 
 
@@ -50,7 +50,7 @@ class Fallback(StrEnum):
 def cascade(
     files: FilesArgument,
     judges: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--judge",
             metavar="NAME",
@@ -58,7 +58,7 @@ def cascade(
             "ENGINE:MODEL[@URL][#FAMILY].",
             show_default=False,
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -222,7 +222,7 @@ def cascade(
     with ProgressView(terminal, "cascade", "answer", tells_resumed=False) as progress:
         done = run_cascade(
             samples,
-            judges,
+            judges or [],
             out,
             thresholds=threshold or None,
             budget=budget,
