@@ -343,6 +343,7 @@ def test_too_few_labels_are_refused_with_how_many_would_do(tmp_path: Path) -> No
             risk=0.1,
             calibrate_on=labelled(40, wrong_below=0.6),
         )
+    assert CascadeRun(tmp_path / "c").manifest.state == "stopped"
 
 
 def test_confidences_that_left_those_of_the_labels_are_told(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from magistrate.cascade.live_records import CascadeManifest, Policy, State, Tier
 from magistrate.cascade.live_routing import Router
 from magistrate.cascade.live_targets import Chosen, choose, drift_notice, judge_all
 from magistrate.cascade.live_tiers import Event, Tier, sureness
-from magistrate.errors import EngineError, RunError
+from magistrate.errors import EngineError, InputError, RunError
 from magistrate.formats.base import Notice
 from magistrate.judging.judge import Judge
 from magistrate.judging.plan import Plan
@@ -179,10 +179,17 @@ class Work:
                     number, run, lambda pair: labelled[pair], events, calibrates=True
                 ),
             )
+        except BaseException:
+            self._save("stopped", Totals(tiers=tuple(self._planned())))
+            raise
         finally:
             for run in runs:
                 run.close()
-        chosen = choose(labelled, runs, self._policy.target, self._policy.risk)
+        try:
+            chosen = choose(labelled, runs, self._policy.target, self._policy.risk)
+        except InputError:
+            self._save("stopped", Totals(tiers=tuple(self._planned())))
+            raise
         self._policy = self._policy.model_copy(
             update={
                 "thresholds": tuple(None if math.isinf(t) else t for t in chosen.thresholds),
