@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run:  bash recipes/end_to_end.sh      (from the repository; a quarter of an hour on two cores, no GPU)
+# Run:  bash recipes/end_to_end.sh      (from the repository; no GPU; minutes to an hour, by COUNT and TEST)
 #
 # The whole path on real data: MT-bench's questions -> answers of a local model -> pairs -> references
 # -> labels by two local teachers -> check -> split -> card -> training -> judging -> evaluation ->
@@ -16,7 +16,8 @@
 #   OUT              where everything is written      (default: build/end-to-end)
 #   COUNT            how many questions               (default: 24 of MT-bench's 80)
 #   TOKENS           longest answer                   (default: 96)
-#   TEST             pairs of PandaLM's test set to measure on, and as many to calibrate on (default: 100)
+#   TEST             pairs of PandaLM's test set to measure on (default: 100)
+#   CALIBRATE        other pairs of it to calibrate on, 50 or more (default: 100)
 #   PORT             of the server                    (default: 18080; replies are kept by address)
 #   THREADS          of the server (default: 1: several wait for one another in a loop, which starves
 #                    on a busy machine; on an idle one take as many as there are cores)
@@ -26,7 +27,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 data=${MAGISTRATE_DATA:-../shared/data}
 out=${OUT:-build/end-to-end}
-count=${COUNT:-24} tokens=${TOKENS:-96} test=${TEST:-100}
+count=${COUNT:-24} tokens=${TOKENS:-96} test=${TEST:-100} calibrate=${CALIBRATE:-100}
 port=${PORT:-18080} threads=${THREADS:-1}
 here=recipes/end_to_end
 mkdir -p "$out"
@@ -115,15 +116,18 @@ magistrate judges card "$out/judge"
 if missing "$out/measuring"; then
   magistrate data split "$people" --shares "test=0.5,calibration=0.5" --near 0 -o "$out/measuring"
 fi
-magistrate judge "$out/measuring/test.jsonl" --judge "$out/judge" --limit "$test" --out "$out/runs/ours"
+if missing "$out/runs/ours/decisions.parquet"; then
+  magistrate judge "$out/measuring/test.jsonl" --judge "$out/judge" --limit "$test" --out "$out/runs/ours"
+fi
 magistrate judge "$out/measuring/test.jsonl" --judge mini --limit "$test" --out "$out/runs/mini"
 magistrate evaluate "$out/runs/ours" --rule pandalm
 magistrate compare "$out/runs/ours" "$out/runs/mini"
 
-# Calibrated on other questions, then as the cheap court of a cascade.
-magistrate calibrate "$out/judge" "$out/measuring/calibration.jsonl" --limit "$test" \
+# Calibrated on other questions, after which the run's decisions have calibrated confidence (nothing is
+# judged twice); then as the cheap court of a cascade.
+magistrate calibrate "$out/judge" "$out/measuring/calibration.jsonl" --limit "$calibrate" \
   --judged "$out/runs/calibration"
-magistrate judge "$out/measuring/test.jsonl" --judge "$out/judge" --limit "$test" --out "$out/runs/calibrated"
-magistrate cascade replay "$out/runs/calibrated" "$out/runs/mini"
+magistrate judge "$out/measuring/test.jsonl" --judge "$out/judge" --limit "$test" --out "$out/runs/ours"
+magistrate cascade replay "$out/runs/ours" "$out/runs/mini" --budget 0.25 --budget 0.5
 magistrate report "$out/runs/ours" "$out/runs/mini" -o "$out/report.html"
 echo "The judge is in $out/judge, the report in $out/report.html"

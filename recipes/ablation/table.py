@@ -46,7 +46,8 @@ MEASURED = {
 }
 COMPARED = {
     "vicuna-swap-vicuna-none": "Vicuna-bench: + swap against none",
-    "swap.without-none.without": "PandaLM: + swap against none",
+    "swap.without-none.without": "PandaLM, not shown: + swap against none",
+    "swap.with-none.with": "reference shown: + swap against none",
     "reference.with-swap.with": "reference shown: + reference against + swap",
     "drop.with-swap.with": "reference shown: + drop against + swap",
     "drop.with-reference.with": "reference shown: + drop against + reference",
