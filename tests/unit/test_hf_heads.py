@@ -200,6 +200,17 @@ def test_an_adapter_needs_its_base_and_finds_it(adapter: Path, work: Path, tmp_p
         judged(moved, base=work / "scorer")
 
 
+@pytest.mark.parametrize("head", ["regress", "classify"])
+def test_an_adapter_on_a_base_in_16_bits_is_evaluated_too(
+    head: str, work: Path, tmp_path: Path
+) -> None:
+    lora = {"adapter.kind": "lora", "adapter.r": 4, "run.precision": "bf16", "optim.steps": 2}
+    folder = train_judge(work, tmp_path / "judge", "llama", head, **lora)
+    made = tomllib.loads((folder / "judge.toml").read_text("utf-8"))["made"]
+    assert made["precision_checked"] == "bf16"
+    assert judged(folder)
+
+
 def test_batched_and_single_readings_agree(scorer: Path, classifier: Path) -> None:
     for folder in (scorer, classifier):
         with load_judge(str(folder)) as judge:

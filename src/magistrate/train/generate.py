@@ -228,11 +228,14 @@ class GenerateHead:
 
     def _other_family(self, finished: Finished) -> TextFamily | None:
         """Return the family with or without references that was trained beside the first."""
-        families = (self._families.without, self._families.with_reference)
-        (other,) = [f for f in families if f and f.name != self.family.name] or [None]
-        shown, samples = (finished.data.get(key, 0) for key in ("with_reference", "samples"))
-        trained = shown if other is self._families.with_reference else samples - shown
-        return other if trained else None
+        without, shown = self._families.without, self._families.with_reference
+        asked_without = without is not None and self.family.name == without.name
+        other = shown if asked_without else without
+        if other is None or other.name == self.family.name:
+            return None
+        samples = finished.data.get("samples", 0)
+        with_reference = finished.data.get("with_reference", 0)
+        return other if (with_reference if asked_without else samples - with_reference) else None
 
     def _remember(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer

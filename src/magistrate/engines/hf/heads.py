@@ -6,6 +6,7 @@ token ids, the same outputs; see :mod:`magistrate.engines.slots`.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -158,13 +159,20 @@ class HeadEngine:
         batch = batch_of(readings, decoder=self._decoder, padding=self._padding)
         was_training = model.training
         model.eval()
-        with torch.inference_mode():
+        with torch.inference_mode(), self._one_precision(model):
             given = {name: each.to(model.device) for name, each in batch.items()}
             logits = model(**given).logits
         if was_training:
             model.train()
         outputs: NDArray[np.float32] = logits.float().cpu().numpy()
         return outputs[:, 0] if self._scores else log_softmax(outputs)
+
+    def _one_precision(self, model: Any) -> Any:
+        """Compute in 16 bits what stands in both: a frozen base in bf16 with a new head in fp32."""
+        kinds = {each.dtype for each in model.parameters() if each.is_floating_point()}
+        if len(kinds) < 2 or torch.bfloat16 not in kinds:
+            return contextlib.nullcontext()
+        return torch.autocast(model.device.type, torch.bfloat16)
 
     def close(self) -> None:
         """Free the model. Calling it twice is harmless."""
