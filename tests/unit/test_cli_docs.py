@@ -27,6 +27,9 @@ def commands(group: Any, *names: str) -> dict[tuple[str, ...], Any]:
     return found
 
 
+PLACEHOLDER = re.compile(r"[A-Z_]{3,}([.][a-z]+)?")
+"""Stands for something of the user's own; such an example is not run."""
+
 ROOT: Any = typer.main.get_command(app)
 COMMANDS = commands(ROOT)
 
@@ -68,6 +71,8 @@ def test_examples_run(
     shutil.copytree(repo / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     for words in examples((COMMANDS[names] if names else ROOT).epilog):
+        if any(PLACEHOLDER.fullmatch(word) for word in words):
+            continue
         code = main(words)
         assert code == 0, f"magistrate {shlex.join(words)}\n{capsys.readouterr().err}"
 
@@ -91,7 +96,7 @@ def test_help_speaks_of_what_to_give_and_not_of_types(
 ) -> None:
     main([*names, "--help"])
     text = capsys.readouterr().out.split("Example")[0]
-    for raw in ("list[", "<str>", "<int", "<path>", "<=", ">=", "[required]", "{"):
+    for raw in ("list[", "<str>", "<int", "<path>", "<=", ">=", "{"):
         assert raw not in text
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from magistrate.store.run import Run
 
 EXAMPLES = example(
-    "magistrate calibrate mini labelled.jsonl",
-    "magistrate calibrate mini --run runs/first --method isotonic --out calibration.toml",
+    "magistrate calibrate mini LABELLED.jsonl",
+    "magistrate calibrate mini --run RUN --method isotonic --out calibration.toml",
 )
 
 

@@ -12,8 +12,9 @@ from magistrate.cli.options import JsonOption, QuietOption
 from magistrate.cli.terminal import Terminal
 
 EXAMPLES = example(
-    "magistrate estimate runs/first --labels few.jsonl",
-    "magistrate estimate runs/first --labels few.jsonl --next 50 --out to-label.jsonl",
+    "magistrate judge examples/pairs.jsonl --judge scripted:longer --out runs/longer",
+    "magistrate estimate runs/longer",
+    "magistrate estimate RUN --labels FEW.jsonl --next 50 --out to-label.jsonl",
 )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = example(
     "magistrate judges card mini",
-    "magistrate judges card my-judge --measure test.jsonl",
+    "magistrate judges card JUDGE_DIR --measure LABELLED.jsonl",
 )
 
 CARD_FILE = "CARD.md"

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from magistrate.train.export.comparing import Comparison
 
 EXAMPLES = example(
-    "magistrate judges export my-judge --merge -o my-judge-merged",
-    "magistrate judges export my-judge --onnx --int8 -o my-judge-onnx --on test.jsonl",
-    "magistrate judges export my-judge --gguf -o my-judge-gguf",
+    "magistrate judges export JUDGE_DIR --merge -o merged",
+    "magistrate judges export JUDGE_DIR --onnx --int8 -o onnx --on PAIRS.jsonl",
+    "magistrate judges export JUDGE_DIR --gguf -o gguf",
 )
 
 

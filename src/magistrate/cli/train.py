@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from magistrate.train.trainer import TrainingProgress
 
 EXAMPLES = example(
-    "magistrate train recipes/train/smollm2-cpu.toml --data labelled.jsonl --dry-run",
-    "magistrate train --base MODEL --data labelled.jsonl --lora --swap 0.5 -o judges/mine",
-    "magistrate train recipes/train/smollm2-cpu.toml -o judges/mine --resume",
+    "magistrate train recipes/train/smollm2-cpu.toml --data LABELLED.jsonl --dry-run",
+    "magistrate train --base MODEL --data LABELLED.jsonl --lora --swap 0.5 -o judges/mine",
+    "magistrate train recipes/train/smollm2-cpu.toml --data LABELLED.jsonl -o judges/mine --resume",
 )
 _SHOWN_CHARACTERS = 6_000
 
