@@ -49,7 +49,7 @@ def test_the_first_family_is_asked_unless_another_is_named(two: Path) -> None:
     for name in FILES:
         due = load_family(name, mode="score").prompt_hash
         assert read_family(two, file, name=name).prompt_hash == due
-    with pytest.raises(FamilyError, match="'pair' .it holds judgelm, judgelm-reference.*#pair"):
+    with pytest.raises(FamilyError, match=r"'pair' .it holds judgelm, judgelm-reference.*#pair"):
         read_family(two, file, name="pair")
 
 
@@ -58,7 +58,7 @@ def test_a_judge_name_may_end_with_the_family(two: Path, tmp_path: Path) -> None
     assert named_family(f"{two}#judgelm-reference") == "judgelm-reference"
     assert named_family(str(two)) is None
     assert find_judge_folder(f"{tmp_path}/nothing#pair") is None
-    with pytest.raises(EngineError, match="model.safetensors"):
+    with pytest.raises(EngineError, match=r"model.safetensors"):
         load_judge(f"{two}#judgelm-reference")
     with pytest.raises(FamilyError, match="was not trained on a family 'pair'"):
         load_judge(f"{two}#pair")
@@ -97,5 +97,5 @@ def test_family_files_lie_in_the_folder(two: Path, file: str) -> None:
     path = two / "judge.toml"
     text = path.read_text("utf-8").replace('"family-reference.toml"', f'"{file}"')
     path.write_text(text, "utf-8")
-    with pytest.raises(JudgeNotFoundError, match="must be the name of a .toml file"):
+    with pytest.raises(JudgeNotFoundError, match=r"must be the name of a .toml file"):
         read_judge_file(two)

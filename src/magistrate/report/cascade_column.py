@@ -141,8 +141,8 @@ class JudgeColumn:
         return Place(at, exchanged)
 
     def aligned(
-        self, values: NDArray[np.generic], where: Place, nothing: float
-    ) -> NDArray[np.generic]:
+        self, values: NDArray[Any], where: Place, nothing: float
+    ) -> NDArray[Any]:
         """Return a column over the pairs of the frame."""
         import numpy as np
 

@@ -258,7 +258,9 @@ class _Asked:
     @property
     def stored(self) -> Floats:
         """The confidence of the decisions; shape (n,), NaN where they have none."""
-        return self.column.aligned(self.column.judged.pairs.confidence, self.where, math.nan)
+        pairs = self.column.judged.pairs
+        found: Floats = self.column.aligned(pairs.confidence, self.where, math.nan)
+        return found
 
 
 def _confidence(asked: _Asked, source: str | None, *, is_last: bool) -> _Told:
@@ -352,7 +354,8 @@ def _listed(asked: _Asked, path: str) -> Floats:
             f"{path} has {counted(len(values), 'number')} and {column.path} has "
             f"{counted(pairs, 'pair')}; needed: one for each, in the same sequence"
         )
-    return column.aligned(values, asked.where, math.nan)
+    found: Floats = column.aligned(values, asked.where, math.nan)
+    return found
 
 
 def _unlike(names: Sequence[str], columns: Sequence[JudgeColumn]) -> tuple[str, ...]:
