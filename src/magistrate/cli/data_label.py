@@ -178,12 +178,14 @@ def label(
     from magistrate.data.label_table import label_table
     from magistrate.data.labelling import label as label_samples
     from magistrate.formats.reading import read_samples
+    from magistrate.formats.source import keep_inputs
 
     if not teacher:
         raise typer.BadParameter("name at least one judge that labels", param_hint="--teacher")
     if with_and_without_reference and reference is not None:
         raise typer.BadParameter("give --reference or --with-and-without-reference, not both")
     terminal = Terminal(as_json, quiet)
+    keep_inputs(files, out)
     samples = read_samples(
         *files,
         format=format_name,

@@ -19,6 +19,7 @@ from magistrate.data.merging import MERGE_RULES, MergeRule
 from magistrate.data.teacher_labels import NO_REFERENCE, Asked
 from magistrate.data.teachers import REFERENCE_USES, Pass, ReferenceUse, plan_passes
 from magistrate.errors import InputError, MagistrateError
+from magistrate.formats.source import keep_inputs
 from magistrate.judging.judge import Mode
 from magistrate.judging.orders import ORDERS, Orders
 from magistrate.records import Sample, Status
@@ -98,6 +99,7 @@ def label(
     passes, notes = plan_passes(names, reference)
     if merge == "dawid-skene":
         _check_dawid_skene()
+    keep_inputs(_paths_of(samples), out)
     reader = source_of(samples, strict=strict)
     known = _taken(reader, limit)
     work = _work_folder(out)
@@ -185,6 +187,15 @@ def _unfit(sample: Sample, one: Pass) -> str | None:
     if one.family.name.endswith("-reference") and sample.reference is None:
         return NO_REFERENCE
     return None
+
+
+def _paths_of(samples: str | Path | Sequence[str | Path] | Iterable[Sample]) -> list[str | Path]:
+    """Return the files among what is to be labelled; none for samples in memory."""
+    if isinstance(samples, str | Path):
+        return [samples]
+    if isinstance(samples, list | tuple):
+        return [one for one in samples if isinstance(one, str | Path)]
+    return []
 
 
 def _readings(samples: Sequence[Sample], one: Pass, orders: Orders) -> int:

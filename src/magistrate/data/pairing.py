@@ -20,7 +20,7 @@ from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Notice
 from magistrate.formats.join import default_models, merge_answers
 from magistrate.formats.reading import read_samples
-from magistrate.formats.source import is_same_file
+from magistrate.formats.source import keep_inputs
 from magistrate.formats.writers import write_samples
 from magistrate.ids import content_id
 from magistrate.metrics.draws import SEED
@@ -114,9 +114,7 @@ def draw_pairs(
     Raises:
         InputError: A file cannot be read, there is nothing to pair, or a model is not there.
     """
-    for path in answers:
-        if is_same_file(fspath(path), fspath(out)):
-            raise InputError(f"the pairs would replace the input {fspath(path)}; name another file")
+    keep_inputs(answers, out)
     if per_question < 1:
         raise InputError(f"{per_question} pairs for each question are wanted; needed: 1 or more")
     pool = _Pool()

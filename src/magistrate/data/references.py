@@ -30,10 +30,9 @@ from magistrate.data.reference_checks import (
 )
 from magistrate.data.replies import Reply
 from magistrate.engines.naming import parse_model_name
-from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Notice
 from magistrate.formats.reading import read_samples
-from magistrate.formats.source import is_same_file
+from magistrate.formats.source import keep_inputs
 from magistrate.formats.writers import write_samples
 from magistrate.ids import content_id
 from magistrate.messages import Sampling
@@ -164,9 +163,7 @@ def add_references(
             RunInterrupted.
         RunError: The output cannot be written.
     """
-    for path in files:
-        if is_same_file(str(path), str(out)):
-            raise InputError(f"the output would replace the input {path}; name another file")
+    keep_inputs(files, out)
     wanted = filters or ReferenceFilters()
     rule = WordRule(wanted.harmful_words)
     reader = read_samples(*files, format=format, columns=columns, strict=strict)

@@ -14,6 +14,7 @@ from magistrate.data.embedding import auroc_between, energy_distance, vectorise
 from magistrate.data.questions import AnyPath, Question, load_questions, write_questions
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Notice
+from magistrate.formats.source import keep_inputs
 from magistrate.records import Record
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def draw_questions(
             are not there.
         MissingExtraError: A package is missing.
     """
+    keep_inputs((*files, *like), out)
     pool = load_questions(*files, format=format, columns=columns, strict=strict)
     target = load_questions(*like, columns=columns, strict=strict) if like else None
     wanted = target.rows if target else None

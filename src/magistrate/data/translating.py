@@ -21,7 +21,7 @@ from magistrate.data.replies import Reply
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Notice
 from magistrate.formats.reading import read_samples
-from magistrate.formats.source import is_same_file
+from magistrate.formats.source import keep_inputs
 from magistrate.formats.writers import write_samples
 from magistrate.messages import Message, Part, Sampling
 from magistrate.records import Answer, Gold, Record, Sample, Turn, Usage, reference_of_turns
@@ -110,9 +110,7 @@ def translate_samples(
             and RunInterrupted.
         RunError: The output cannot be written.
     """
-    for path in files:
-        if is_same_file(str(path), str(out)):
-            raise InputError(f"the output would replace the input {path}; name another file")
+    keep_inputs(files, out)
     if not language.strip():
         raise InputError("no language is named; say which with --to, such as German")
     reader = read_samples(*files, format=format, columns=columns, strict=strict, limit=limit)

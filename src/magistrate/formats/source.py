@@ -14,9 +14,10 @@ import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -269,6 +270,19 @@ def _unprintable(head: bytes) -> int:
     text, valid = decode(head)
     controls = sum(1 for c in text if c < " " and c not in "\t\n\r\f\v\x1b\x1e")
     return controls if valid else controls + sum(1 for c in text if "\udc80" <= c <= "\udcff")
+
+
+def keep_inputs(inputs: Iterable[str | PathLike[str]], out: str | PathLike[str]) -> None:
+    """Refuse an output that would take the place of an input.
+
+    Raises:
+        InputError: The output is one of the inputs.
+    """
+    for path in inputs:
+        if is_same_file(fspath(path), fspath(out)):
+            raise InputError(
+                f"the output would replace the input {fspath(path)}; name another file"
+            )
 
 
 def is_same_file(one: str, other: str) -> bool:

@@ -140,9 +140,7 @@ class JudgeColumn:
             at[place], exchanged[place] = here, other
         return Place(at, exchanged)
 
-    def aligned(
-        self, values: NDArray[Any], where: Place, nothing: float
-    ) -> NDArray[Any]:
+    def aligned(self, values: NDArray[Any], where: Place, nothing: float) -> NDArray[Any]:
         """Return a column over the pairs of the frame."""
         import numpy as np
 

@@ -22,6 +22,7 @@ from pydantic import Field
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Notice
 from magistrate.formats.reading import read_samples
+from magistrate.formats.source import keep_inputs
 from magistrate.formats.writers.write import write_samples
 from magistrate.metrics.columns import UNNAMED, Named, PairColumns
 from magistrate.metrics.prediction_powered import (
@@ -32,7 +33,7 @@ from magistrate.metrics.prediction_powered import (
 )
 from magistrate.metrics.singles import SingleColumns
 from magistrate.records import Record, Sample
-from magistrate.report.judged import read_judged
+from magistrate.report.judged import Judged, read_judged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,6 +103,7 @@ def estimate(
         RunError: The folder is not a run.
     """
     judged = read_judged(*run, labels=labels, judge=judge, keep_samples=True)
+    _check_join(judged)
     edges = _planned_edges(labels)
     strata = _strata(judged.pairs, edges)
     left_out: dict[str, str] = {}
@@ -175,6 +177,7 @@ def choose_next(
     """
     import numpy as np
 
+    keep_inputs([] if labels is None else [labels], out)
     judged = read_judged(*run, labels=labels, judge=judge, keep_samples=True)
     pairs = judged.pairs
     if not len(pairs):
@@ -208,6 +211,16 @@ def choose_next(
         half_width_expected=_expected(share, have + due),
         half_width_random=_expected(share, have + size / size.sum() * len(chosen)),
     )
+
+
+def _check_join(judged: Judged) -> None:
+    """Refuse labels of other samples: more of them would not help."""
+    join = judged.join
+    if join is not None and join.labels and not sum(join.matched.values()):
+        raise InputError(
+            f"{join.file} has {join.labels:,} labelled samples, and none of them was judged in "
+            f"{judged.source}; give labels of the samples that were judged"
+        )
 
 
 def _to_label(sample: Sample, edges: tuple[float, ...]) -> Sample:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from magistrate.errors import InputError
 from magistrate.formats.base import BadRow, Notice
 from magistrate.formats.reading import SampleReader, read_samples
-from magistrate.formats.source import STDIN, is_same_file
+from magistrate.formats.source import STDIN, keep_inputs
 from magistrate.formats.writers import write_samples
 from magistrate.metrics.compact import question_cluster
 from magistrate.metrics.ranking.battles import UNKNOWN, BattleCollector, Battles, same_answers
@@ -101,11 +101,7 @@ def plan_pairs(
         RunError: A folder is not a run, or is damaged.
     """
     _check(answers, scheme, budget, baseline)
-    for source in (*answers, *(() if questions is None else (questions,))):
-        if is_same_file(fspath(source), fspath(out)):
-            raise InputError(
-                f"the pairs would replace the input {fspath(source)}; name another file"
-            )
+    keep_inputs((*answers, *(() if questions is None else (questions,))), out)
     played = _Played()
     for run in runs:
         read_judged(run.path if isinstance(run, Run) else run, visit=played.add)

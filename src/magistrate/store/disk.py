@@ -32,8 +32,13 @@ class NewFile:
         """Begin.
 
         Raises:
-            RunError: The disk is full or the folder cannot be written; so do the other methods.
+            RunError: The disk is full or the folder cannot be written; so do the other methods. Or
+                a device, a pipe or a folder is in the place of the file.
         """
+        if self._path.exists() and not self._path.is_file():
+            raise RunError(
+                f"{self._path} is no ordinary file, so it cannot be replaced; name another file"
+            )
         with writing(self._path):
             self._file = self._temporary.open("wb")
         return self
