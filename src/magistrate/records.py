@@ -288,6 +288,9 @@ class Judgment(Record):
     order: tuple[int, ...]
     """``order[k]`` is the sample's answer (from 0) that the judge saw at place ``k``."""
     repeat: int = 0
+    order_read: bool = True
+    """False in a cascade's run where a judge that reads each answer alone decided: its one reading
+    stands for every order, and says nothing of consistency."""
     status: Status
     preference: Preference | None = None
     """For pairs, when ``ok``."""

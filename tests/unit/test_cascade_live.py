@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cascade_help import as_told, pairs, sure_judge
+from cascade_help import SureEngine, SureFamily, as_told, pairs, sure_judge
 
 import magistrate as mg
 from magistrate.cascade.live_folder import CascadeRun, is_cascade
 from magistrate.cli.main import main
 from magistrate.errors import EngineError, InputError, RunError, RunMismatchError
+from magistrate.judging.judge import make_judge
+from magistrate.messages import Completion
+from magistrate.prompts.base import Verdict
 from magistrate.records import Sample
+from magistrate.report.summary import summarise
 
 SURES = (0.9, 0.55, 0.7, 0.6, 0.95, 0.52)
 
@@ -450,3 +456,33 @@ def test_damage_to_a_judges_run_is_found(
     journal.write_bytes(journal.read_bytes().replace(b'"second"', b'"first"', 1))
     assert main(["runs", "verify", str(out)]) == 4
     assert "tiers/2-strong/judgments.jsonl" in capsys.readouterr().out
+
+
+class AloneFamily(SureFamily):
+    """Reads each answer alone, so it is asked once, and scores on a scale of its own."""
+
+    name = "alone"
+    reads_alone = True
+
+    def read(
+        self, completions: Sequence[Completion], sample: Sample, order: Sequence[int]
+    ) -> Verdict:
+        return replace(super().read(completions, sample, order), scores=(80.0, 20.0))
+
+
+def test_what_was_read_in_one_order_is_no_proof_of_consistency(tmp_path: Path) -> None:
+    alone = make_judge("alone", AloneFamily(), SureEngine("alone", as_told))  # type: ignore[arg-type]
+    strong, _ = sure_judge("strong", strong_says)
+    done = mg.run_cascade(
+        pairs(*SURES, label=True), [alone, strong], tmp_path / "c", thresholds=0.7
+    )
+    assert [one.tier for one in done.decisions()] == [1, 2, 1, 2, 1, 2]
+    decisions = list(done.run.decisions())
+    assert [one.consistent for one in decisions] == [None, True] * 3
+    assert all(one.scores is None for one in decisions)
+    assert summarise(done.run).consistency.consistent.n == 3
+    found = mg.evaluate(done.path).pairs
+    assert found is not None
+    assert found.position is not None
+    assert (found.position.pairs, found.position.not_ok) == (3, 3)
+    sound(done)

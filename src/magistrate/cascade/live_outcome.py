@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from typing import Any
 
 from magistrate.cascade.live_folder import CascadeFolder, Pairs
 from magistrate.cascade.live_records import (
@@ -91,6 +92,7 @@ class Outcome:
         self._plan = Plan(
             manifest.judge_id, manifest.reads_alone, settings.orders, settings.repeats
         )
+        self._scales_differ = len({run.judge.spec.family for run in runs}) > 1
         self._counts = [_Count() for _ in runs]
         self._totals = Totals()
 
@@ -251,7 +253,14 @@ class Outcome:
                 known = [j for j in by.judgments if j.repeat == reading.repeat]
                 # A judge that reads each answer alone has one reading for all orders.
                 own = next((j for j in known if j.order == reading.order), known[0])
-                one = own.model_copy(update={"key": reading.key, "order": reading.order})
+                update: dict[str, Any] = {"key": reading.key, "order": reading.order}
+                if own.order != reading.order:
+                    update["order_read"] = False
+                # Scores of judges of different families are on scales that do not compare; a
+                # pair is decided without them.
+                if self._scales_differ and own.preference is not None:
+                    update["scores"] = None
+                one = own.model_copy(update=update)
             merged.append(one.model_copy(update=bill))
             bill = {"usage": Usage(), "cost": 0.0, "seconds": 0.0}
         return merged

@@ -137,7 +137,7 @@ def _mean_ranking(
 
 def _consistent(judgments: Sequence[Judgment]) -> bool | None:
     """Whether all orders gave one outcome; None when only one order was read."""
-    if len({judgment.order for judgment in judgments}) < 2:
+    if len({judgment.order for judgment in judgments if judgment.order_read}) < 2:
         return None
     outcomes = {judgment.preference or judgment.ranking for judgment in judgments}
     return len(outcomes) == 1

@@ -242,7 +242,10 @@ def _in_order(judgments: Sequence[Judgment], order: tuple[int, int]) -> int:
     said = [
         PREFERENCE_CODES[judgment.preference]
         for judgment in judgments
-        if judgment.order == order and judgment.status == "ok" and judgment.preference is not None
+        if judgment.order == order
+        and judgment.order_read
+        and judgment.status == "ok"
+        and judgment.preference is not None
     ]
     total = sum(said)
     return NOTHING if not said else (total > 0) - (total < 0)

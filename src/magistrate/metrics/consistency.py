@@ -62,7 +62,7 @@ class ConsistencyCounter:
 
     def add_judgment(self, judgment: Judgment) -> None:
         """Keep the outcome of a pair; other judgments count through their decision alone."""
-        if judgment.status != "ok" or judgment.preference is None:
+        if judgment.status != "ok" or judgment.preference is None or not judgment.order_read:
             return
         outcome = PREFERENCE_CODES[judgment.preference]
         shown_as_given = judgment.order == (0, 1)

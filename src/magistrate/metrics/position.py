@@ -35,7 +35,7 @@ class PositionBias(Record):
     pairs: int
     """Pairs with an ``ok`` reading in both orders."""
     not_ok: int
-    """Pairs that were read, or tried, in both orders and of which a reading is not ``ok``."""
+    """Pairs with an ``ok`` reading in one order alone: the other is not ``ok`` or was not made."""
     consistent: Rate
     toward_first: Rate
     toward_second: Rate
