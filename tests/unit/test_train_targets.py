@@ -215,9 +215,9 @@ def test_scores_that_gainsay_the_stated_preference_are_not_learned() -> None:
 
 def test_a_label_without_what_the_family_says_is_named() -> None:
     tie = shown(a_sample(2, Gold(preference="tie")))
-    with pytest.raises(FamilyError, match=r"has no one of A \(first\), B \(second\) that family"):
+    with pytest.raises(FamilyError, match=r"a tie, and family 'ab-token' knows only one of A"):
         target(tie, load_family("ab-token"))
-    with pytest.raises(FamilyError, match="has no scores from 1 to 10 that family 'single'"):
+    with pytest.raises(FamilyError, match="has no scores from 1 to 10, which family 'single'"):
         target(tie, load_family("single"))
 
 

@@ -16,7 +16,7 @@ from magistrate.cli.exits import OK
 from magistrate.cli.help import example
 from magistrate.cli.options import JsonOption, QuietOption
 from magistrate.cli.progress import SECONDS_BETWEEN_LINES, SECONDS_TO_FIRST_LINE
-from magistrate.cli.terminal import SHOWN_ROWS, Terminal, stderr_is_terminal
+from magistrate.cli.terminal import Terminal, stderr_is_terminal
 from magistrate.report.text import counted, duration, harmless, shortened, three_digits
 
 if TYPE_CHECKING:
@@ -360,28 +360,27 @@ def _scan_json(scan: Scan, data: Labelled) -> dict[str, Any]:
         "left_out": data.left_out,
         "bad_rows": data.bad_rows,
         "dev_left_out": data.dev_left_out,
-        "unfit": dict(scan.unfit),
+        "unfit": {one.reason: one.count for one in scan.unfit},
         "cut": dict(scan.cut),
     }
 
 
 def _left_out(terminal: Terminal, scan: Scan, data: Labelled) -> None:
     """Say what is not learned from, and what is cut."""
+    from magistrate.train.left_out import by_reason
+
     if data.left_out:
         terminal.line(f"{counted(data.left_out, 'row')} of the training files left out:")
         if data.bad_rows:
             terminal.line(f"  {counted(data.bad_rows, 'bad row')}; see magistrate inspect")
-        for each in data.unusable[:SHOWN_ROWS]:
-            terminal.line(f"  {each.name}: {each.reason}")
-        if len(data.unusable) > SHOWN_ROWS:
-            terminal.line(f"  and {len(data.unusable) - SHOWN_ROWS:,} more without a usable label")
+        for each in by_reason((one.reason, one.name) for one in data.unusable):
+            terminal.line(f"  {each}")
     if data.dev_left_out:
         terminal.line(f"{counted(data.dev_left_out, 'row')} of the dev files left out")
     if scan.unfit:
-        count = sum(scan.unfit.values())
-        terminal.line(f"{counted(count, 'sample')} cannot be learned from as they are:")
-        for reason, number in list(scan.unfit.items())[:SHOWN_ROWS]:
-            terminal.line(f"  {number:,}: {reason}")
+        terminal.line(f"{counted(scan.unfit_count, 'sample')} cannot be learned from as they are:")
+        for each in scan.unfit:
+            terminal.line(f"  {each}")
     if scan.with_reference:
         shown = counted(scan.with_reference, "sample")
         terminal.line(f"{shown} shown with their reference in the first epoch")

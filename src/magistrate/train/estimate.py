@@ -12,7 +12,7 @@ from magistrate.train.head import Head, Item, open_head
 from magistrate.train.reading import Labelled, read_labelled
 from magistrate.train.recipe import Recipe
 from magistrate.train.schedule import Schedule, rank_of_length
-from magistrate.train.steps import Scan, scan
+from magistrate.train.steps import Scan, nothing_to_learn, scan
 
 _SHOWN = 2
 _ADAM = 16
@@ -62,7 +62,7 @@ def estimate(recipe: Recipe) -> Estimate:
     """Return what a training would take; nothing is loaded but data and tokenizer.
 
     Raises:
-        InputError: The data cannot be read.
+        InputError: The data cannot be read, or nothing can be learned from it.
         EngineError: The base cannot be found, or its tokenizer not be loaded.
         FamilyError: The family cannot be trained.
     """
@@ -78,7 +78,7 @@ def estimate(recipe: Recipe) -> Estimate:
 
     found = scan(head, data.train, on_item=show)
     if not found.indices:
-        return Estimate(data, found, 0, 0, 0, (0, 0, 0), None, None, None, device, ())
+        raise nothing_to_learn(found)
     schedule = Schedule(found.indices, found.lengths, recipe.optim, recipe.run.seed)
     tokens = round(sum(found.lengths) / len(found.lengths) * schedule.samples)
     median, most, longest = rank_of_length(found.lengths, [0.5, 0.95, 1.0])

@@ -23,7 +23,7 @@ from magistrate.train.logs import CsvLog
 from magistrate.train.reading import Labelled, read_labelled
 from magistrate.train.recipe import Recipe
 from magistrate.train.schedule import Schedule
-from magistrate.train.steps import Passing, Scan, StepData, passes_of, scan
+from magistrate.train.steps import Passing, Scan, StepData, nothing_to_learn, passes_of, scan
 
 if TYPE_CHECKING:
     from magistrate.engines.hf.loading import LoadedModel
@@ -154,8 +154,7 @@ class _Training:
         loaded, adapted, packed = self._load()
         found = scan(self._head, self._data.train)
         if not found.indices:
-            reasons = "; ".join(f"{n:,}: {reason}" for reason, n in list(found.unfit.items())[:3])
-            raise InputError(f"not one sample can be learned from ({reasons or 'there are none'})")
+            raise nothing_to_learn(found)
         schedule = Schedule(found.indices, found.lengths, self._recipe.optim, self._recipe.run.seed)
         trainer = self._trainer(loaded, adapted, packed, found, schedule, first)
         main = bool(trainer.is_world_process_zero())
@@ -378,7 +377,7 @@ class _Training:
                 "samples": len(found.indices),
                 "with_reference": found.with_reference,
                 "label_misfits": found.label_misfits,
-                "left_out": sum(found.unfit.values()) + self._data.left_out,
+                "left_out": found.unfit_count + self._data.left_out,
                 "dev_hash": resuming.hash_samples(self._data.dev) if self._data.dev else None,
                 "dev_samples": len(self._data.dev),
             },

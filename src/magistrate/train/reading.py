@@ -10,6 +10,7 @@ from magistrate.errors import InputError
 from magistrate.formats.reading import read_samples
 from magistrate.records import Sample
 from magistrate.train.examples import Augmentation, Unusable, make_example, sort_out
+from magistrate.train.left_out import by_reason
 from magistrate.train.recipe import DataSection, Recipe
 
 
@@ -73,7 +74,8 @@ def _check_some(
 ) -> None:
     if samples:
         return
-    why = f" (of sample {unusable[0].name}: {unusable[0].reason})" if unusable else ""
+    grouped = by_reason((one.reason, one.name) for one in unusable)
+    why = f" ({'; '.join(map(str, grouped))})" if grouped else ""
     raise InputError(
         f"{', '.join(files)}: no sample has a label to learn from{why}; label them with "
         f"'magistrate data label', or name the annotator with data.annotator"

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from magistrate.errors import InputError
 from magistrate.records import Sample
 from magistrate.train.head import Batch, Head, Item, Unfit
+from magistrate.train.left_out import LeftOut, by_reason, name_of
 from magistrate.train.schedule import Place, Schedule, share_of
+
+_REASONS_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Scan:
     Attributes:
         indices: Samples that can be learned from, by their place in the data.
         lengths: Their tokens in the first epoch.
-        unfit: How many others there are, by reason.
+        unfit: The others, by reason.
         cut: How many samples lost tokens, by the part that lost them.
         with_reference: How many are shown with their reference, in this epoch.
         label_misfits: How many have the label of something else: made with a reference where none
@@ -65,10 +68,24 @@ class Scan:
 
     indices: tuple[int, ...]
     lengths: tuple[int, ...]
-    unfit: Mapping[str, int]
+    unfit: tuple[LeftOut, ...]
     cut: Mapping[str, int]
     with_reference: int = 0
     label_misfits: int = 0
+
+    @property
+    def unfit_count(self) -> int:
+        """How many samples cannot be learned from."""
+        return sum(one.count for one in self.unfit)
+
+
+def nothing_to_learn(found: Scan) -> InputError:
+    """Return the error of data of which not one sample can be learned from."""
+    reasons = "; ".join(map(str, found.unfit[:_REASONS_TOLD]))
+    return InputError(
+        f"none of the {found.unfit_count:,} training samples can be learned from: {reasons}. "
+        f"'--dry-run' shows what a change of the labels or of the recipe makes of this"
+    )
 
 
 def scan(
@@ -88,13 +105,13 @@ def scan(
     """
     indices: list[int] = []
     lengths: list[int] = []
-    unfit: Counter[str] = Counter()
+    unfit: list[tuple[str, str]] = []
     cut: Counter[str] = Counter()
     shown = misfits = 0
     for index, sample in enumerate(samples):
         item = head.encode(sample, epoch, index)
         if isinstance(item, Unfit):
-            unfit[item.reason] += 1
+            unfit.append((item.reason, name_of(sample)))
             continue
         indices.append(index)
         lengths.append(item.tokens)
@@ -103,7 +120,7 @@ def scan(
         misfits += not item.label_fits
         if on_item is not None:
             on_item(index, item)
-    return Scan(tuple(indices), tuple(lengths), dict(unfit), dict(cut), shown, misfits)
+    return Scan(tuple(indices), tuple(lengths), by_reason(unfit), dict(cut), shown, misfits)
 
 
 class StepData:

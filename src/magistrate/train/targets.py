@@ -130,9 +130,15 @@ def label_value(family: TextFamily, shown: Sample) -> Value:
         shown = shown.model_copy(update={"gold": (_plain_preference(gold),)})
     value = gold_value(section, shown, len(shown.answers))
     if value is None:
+        # Without the sample's name: reasons are counted.
+        if annotator_vote(gold) == "tie":
+            raise FamilyError(
+                f"the label is a tie, and family '{family.name}' knows only {section.words}; take "
+                f"a family that knows ties, or leave ties out"
+            )
         raise FamilyError(
-            f"the label of sample {shown.source_id or shown.id} has no {section.words} that family "
-            f"'{family.name}' could learn"
+            f"the label has no {section.words}, which family '{family.name}' learns; take another "
+            f"family, or labels that say this"
         )
     if isinstance(kind, ScoresSection) and kind.low == int(kind.low):
         scores = cast(tuple[float, ...], value)
