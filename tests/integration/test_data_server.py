@@ -119,7 +119,7 @@ def test_requests_that_fail_for_good_are_listed_and_asked_again(tmp_path: Path) 
         engine = f"openai:m@{server.url}"
         made = answer_questions(file, engines=[engine], out=out)
         assert (made.files[0].answers, made.failed) == (5, 1)
-        assert lines(out / "failures.jsonl")[0]["question_id"] == "3"
+        assert lines(out / "asked" / "failures.jsonl")[0]["question_id"] == "3"
         server.script = echo
         server.asked.clear()
         assert answer_questions(file, engines=[engine], out=out).failed == 0

@@ -340,7 +340,7 @@ def test_cut_and_empty_answers_are_kept_and_marked_and_failures_listed(
         "long": "cut",
         "silent": "empty",
     }
-    (failure,) = lines(tmp_path / "a" / "failures.jsonl")
+    (failure,) = lines(tmp_path / "a" / "asked" / "failures.jsonl")
     assert (failure["question_id"], failure["reason"], failure["turn"]) == (
         "fail",
         "told to fail",
@@ -350,7 +350,7 @@ def test_cut_and_empty_answers_are_kept_and_marked_and_failures_listed(
     model.failing = False
     again = answer_questions(file, engines=["fake:1"], out=tmp_path / "a")
     assert again.failed == 0
-    assert not (tmp_path / "a" / "failures.jsonl").exists()
+    assert not (tmp_path / "a" / "asked" / "failures.jsonl").exists()
     assert len(model.asked) == 5
     assert [row["question_id"] for row in lines(Path(one.path))] == texts
 

@@ -131,7 +131,7 @@ def answers(
     terminal.bad_rows(made.bad, made.bad_count, None)
     if not as_json:
         terminal.facts(_answer_facts(made))
-    tell_failures(terminal, made.failures, made.failed, f"{made.folder}/failures.jsonl")
+    tell_failures(terminal, made.failures, made.failed, f"{made.folder}/asked/failures.jsonl")
     terminal.json(made.model_dump(mode="json"))
     if not any(file.answers for file in made.files):
         raise typer.Exit(NOTHING_JUDGED)

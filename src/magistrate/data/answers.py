@@ -26,7 +26,8 @@ T = TypeVar("T")
 AnswerStatus = Literal["ok", "cut", "empty", "filtered"]
 """``cut``: the model had more to write; ``filtered``: the provider kept the answer back."""
 
-FAILURES_FILE = "failures.jsonl"
+FAILURES_FILE = "asked/failures.jsonl"
+"""Not beside the answers: ``answers/*.jsonl`` are answers alone."""
 
 _SETTINGS = ("temperature", "top_p", "max_tokens", "seed")
 
@@ -133,7 +134,7 @@ class AnswerFile(Record):
     """Answers without a character; kept and marked."""
     filtered: int
     failed: int
-    """Questions without an answer, listed in ``failures.jsonl``; asked again next time."""
+    """Questions without an answer, listed in ``asked/failures.jsonl``; asked again next time."""
     usage: Usage
     cost: float
     """US dollars for what stands in the file."""

@@ -5,10 +5,12 @@ Once for the votes, on which the rule of merging is fitted; once for the labels 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from magistrate.data.annotator_models import Merged
+from magistrate.data.label_notices import favourite_places, ties_alone
 from magistrate.data.label_report import Labelled, TeacherReport, measure
 from magistrate.data.merging import (
     FEWEST_FOR_DAWID_SKENE,
@@ -32,7 +34,8 @@ from magistrate.data.teacher_labels import (
 from magistrate.data.teachers import ReferenceUse
 from magistrate.formats.base import Notice
 from magistrate.formats.writers import write_samples
-from magistrate.records import Decision, Gold, Judgment, Sample
+from magistrate.metrics.gold import annotator_vote
+from magistrate.records import Decision, Gold, Judgment, Preference, Sample
 from magistrate.store.disk import write_atomically
 from magistrate.store.lines import to_line
 
@@ -59,6 +62,7 @@ class Merging:
         self.by_way = reference == "both"
         self.names = {one.ask.annotator for one in asked}
         self.failures: list[FailedLabel] = []
+        self._outcomes: Counter[Preference | None] = Counter()
 
     def write(
         self, out: Path, to: str, work: Path, *, notes: Sequence[str], reader: object
@@ -83,6 +87,8 @@ class Merging:
         if to == "judgelm":  # holds one label a way of asking: the merged one, or none
             labelled = (_merged_alone(sample) for sample in labelled)
         report = write_samples(labelled, out, TARGETS[to])
+        teachers_found = tuple(self._report(one) for one in self.asked)
+        notices += [*favourite_places(teachers_found), *ties_alone(self._outcomes)]
         failed = work / FAILED
         write_atomically(failed, b"".join(map(to_line, self.failures)))
         alone = {
@@ -104,7 +110,7 @@ class Merging:
             skipped=report.skipped,
             skipped_count=report.skipped_count,
             rule=self.rule,
-            teachers=tuple(self._report(one) for one in self.asked),
+            teachers=teachers_found,
             measured=measure(ballots, alone if ballots.humans else {}, skill),
             failed=len(self.failures),
             failed_file=str(failed),
@@ -232,6 +238,8 @@ class Merging:
             merged = [gold for way in self._ways() if (gold := self._one(row, labels, way))]
             if not merged:
                 continue
+            if len(sample.answers) == 2:
+                self._outcomes.update(map(annotator_vote, merged))
             teachers = [one.gold for one in labels[: len(labels) - len(kept)]]
             golds = (*merged, *teachers, *(gold for _, gold in kept))
             meta = {**sample.meta, DISAGREEMENT: disagreement(labels, consistent)}

@@ -139,8 +139,9 @@ def find_base(
     place = instead or (str(folder / Path(base.path).expanduser()) if base.path else base.place)
     if (instead or base.path) and not Path(place).expanduser().exists():
         raise EngineError(
-            f"{folder} holds a LoRA adapter, and its base model is not at {place}; bring it there, "
-            f"or say where it is with the engine option base=PATH"
+            f"{folder} holds a LoRA adapter, and its base model is not at "
+            f"{Path(place).expanduser().resolve()}; bring it there, or say where it is: --set "
+            f"base=PATH (engine option 'base')"
         )
     files = find_model(place, Source(base.revision, base.gguf_file, offline))
     found = hash_weights(files.weights)
@@ -148,6 +149,6 @@ def find_base(
         raise EngineError(
             f"the base model {place} has SHA-256 {found}, but {folder / JUDGE_FILE} says "
             f"{base.sha256}: it is not the model that the adapter was trained on; say where that "
-            f"is with the engine option base=PATH"
+            f"is: --set base=PATH (engine option 'base')"
         )
     return files

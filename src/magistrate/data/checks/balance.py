@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 ENOUGH = 20
 """Decisive pairs, or answers of a model, below which nothing is said of always and never."""
+FEW = 10
+"""Labelled pairs below which nothing is said of one label for all."""
 ALWAYS = 0.99
+ALONE = 0.95
+"""Share of the labels from which on one of them stands alone."""
 MODELS_TOLD = 200
 
 
@@ -89,16 +93,17 @@ def _labels(data: Collected, pairs: Labelled) -> Iterator[Finding]:
         return
     counts = {name: int((pairs.label == code).sum()) for name, code in _CODES.items()}
     rare = [name for name in ("first", "second") if n >= ENOUGH and counts[name] < 0.05 * n]
-    shares = ", ".join(f"{counts[k]:,} {k}" for k in ("first", "tie", "second"))
+    alone = next((k for k in _OUTCOMES if n >= FEW and counts[k] >= ALONE * n), None)
+    shares = ", ".join(f"{counts[k]:,} {k}" for k in _OUTCOMES)
     says = f"labels: {shares}" if n else "there are scores, and no labels of pairs"
     if counts["no majority"]:
         says += f", {counts['no majority']:,} without a majority"
     yield Finding(
         check="label-balance",
-        severity="warning" if rare else "note",
+        severity="warning" if rare or alone else "note",
         count=n,
         says=says,
-        do="exchange the answers of a random half (`train` does so in every epoch)" if rare else "",
+        do=_of_labels(alone, rare),
         values={
             **counts,
             "scores": {
@@ -109,6 +114,18 @@ def _labels(data: Collected, pairs: Labelled) -> Iterator[Finding]:
     )
 
 
+def _of_labels(alone: str | None, rare: list[str]) -> str:
+    if alone == "tie":
+        return (
+            f"{ALONE:.0%} or more are ties: see whether the annotators can tell answers apart at "
+            f"all (a teacher with a favourite place ties with itself); a judge learns nothing else"
+        )
+    if alone or rare:
+        return "exchange the answers of a random half (`train` does so in every epoch)"
+    return ""
+
+
+_OUTCOMES = ("first", "tie", "second")
 _CODES = {"first": 1, "tie": 0, "second": -1, "no majority": SPLIT, "unlabelled": NOTHING}
 
 

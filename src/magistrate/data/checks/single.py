@@ -99,14 +99,22 @@ def _annotators(data: Collected) -> Iterator[Finding]:
     found = data.notes.get("contradicting-annotators", [])
     alpha = told.krippendorff
     low = alpha is not None and alpha < LOW_ALPHA
+    chance = "less than" if alpha is not None and alpha < 0 else "hardly more than"
+    of_several = f"of {counted(told.several, 'pair')} with several annotators"
+    says = (
+        f"in {len(found):,} {of_several} one says first and another second"
+        if found
+        else f"in none {of_several} does one say first and another second"
+    )
     yield Finding(
         check="contradicting-annotators",
         severity="warning" if low else "note",
         count=len(found),
-        says=f"in {counted(len(found), 'pair')} of {told.several:,} with several annotators one "
-        f"says first and another second; all agree in {told.unanimous:,}"
+        says=f"{says}; all agree in {told.unanimous:,}"
         + ("" if alpha is None else f"; Krippendorff's alpha {alpha:.3f}"),
-        do="they agree hardly more than by chance: read some of these pairs before training"
+        do=f"they agree {chance} by chance"
+        + ("" if found else " (one says tie where another does not)")
+        + ": read some pairs with several labels before training"
         if low
         else "",
         examples=tuple(
