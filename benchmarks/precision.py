@@ -1,7 +1,7 @@
 """Whether a judge gives the same verdicts in another precision, from two runs of the same pairs.
 
-    magistrate judge pairs.jsonl --judge JUDGE --mode score -o fp32 --set dtype=fp32
-    magistrate judge pairs.jsonl --judge JUDGE --mode score -o bf16 --set dtype=bf16
+    magistrate judge pairs.jsonl --judge JUDGE --mode score --out fp32 --set dtype=fp32
+    magistrate judge pairs.jsonl --judge JUDGE --mode score --out bf16 --set dtype=bf16
     python benchmarks/precision.py fp32 bf16
 
 Prints the share of readings with the same verdict with its 95 % interval (Wilson; readings of one

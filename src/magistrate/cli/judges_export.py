@@ -22,6 +22,9 @@ EXAMPLES = example(
     "magistrate judges export JUDGE_DIR --gguf -o gguf",
 )
 
+SAME_JUDGE = 0.99
+"""Share of equal verdicts from which an export counts as the same judge."""
+
 
 class Precision(StrEnum):
     """Of the matrices of a GGUF file."""
@@ -53,7 +56,10 @@ def export(
         ),
     ] = False,
     int8: Annotated[
-        bool, typer.Option("--int8", help="With --onnx: 8-bit weights, a quarter of the size.")
+        bool,
+        typer.Option(
+            "--int8", help="With --onnx: 8-bit weights, a quarter of the size; verdicts change."
+        ),
     ] = False,
     precision: Annotated[
         Precision, typer.Option("--precision", help="With --gguf: how exactly weights are kept.")
@@ -114,6 +120,11 @@ def export(
     size = sum(path.stat().st_size for path in out.iterdir())
     terminal.line(f"{out}: {size / 1e6:,.1f} MB")
     terminal.line(found.words)
+    if found.equal < SAME_JUDGE:
+        terminal.note(
+            f"note: below {SAME_JUDGE:.0%} equal verdicts this is another judge; measure it anew "
+            f"before relying on it"
+        )
     if had_calibration:
         terminal.note(
             f"note: the judge's calibration was left out; 'magistrate calibrate' fits one for {out}"
