@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -60,6 +60,59 @@ def labelled_only(samples: Sequence[Sample]) -> list[Sample]:
             f"target are chosen on pairs of which people said which answer is better"
         )
     return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Labelled pairs that are not judged themselves, and what is to be said of them."""
+
+    samples: list[Sample]
+    notices: tuple[Notice, ...]
+    caveat: str
+    """What speaks against the assumption of a promise; empty where nothing does."""
+
+
+def apart_from(labelled: Sequence[Sample], judged: Iterable[Sample]) -> Apart:
+    """Leave out labelled pairs that are to be judged too, in either order of the answers.
+
+    Thresholds that were chosen on a pair cannot promise anything of it.
+
+    Raises:
+        InputError: All of them are to be judged.
+    """
+    texts, questions = set(), set()
+    for sample in judged:
+        texts.add(sample.text_id)
+        questions.add(sample.question_text)
+    kept = [
+        one for one in labelled if one.text_id not in texts and _exchanged(one).text_id not in texts
+    ]
+    shared = len(labelled) - len(kept)
+    if not kept:
+        raise InputError(
+            f"all {shared:,} labelled pairs of --calibrate-on are among the pairs to be judged; "
+            f"what was chosen on them promises nothing of them: give labelled pairs that are not "
+            f"judged, or judge others"
+        )
+    notices, caveat = [], ""
+    if shared:
+        message = (
+            f"{shared:,} of {len(labelled):,} labelled pairs of --calibrate-on are among the pairs "
+            f"to be judged (in either order of the answers); they are left out of the calibration"
+        )
+        notices.append(Notice(kind="calibration-pairs-judged", message=message))
+    known = sum(one.question_text in questions for one in kept)
+    if known:
+        caveat = (
+            f"not so here: {known:,} of {len(kept):,} labelled pairs are on questions that are "
+            f"judged too, so what is promised may not hold on new questions"
+        )
+        notices.append(Notice(kind="judged-questions-known", message=caveat))
+    return Apart(kept, tuple(notices), caveat)
+
+
+def _exchanged(sample: Sample) -> Sample:
+    return sample.model_copy(update={"answers": sample.answers[::-1]})
 
 
 def judge_all(

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from magistrate.cascade.live_outcome import Outcome, Totals
 from magistrate.cascade.live_policy import quota_of
 from magistrate.cascade.live_records import CascadeManifest, Policy, State, TierSummary
 from magistrate.cascade.live_routing import Router
-from magistrate.cascade.live_targets import Chosen, choose, drift_notice, judge_all
+from magistrate.cascade.live_targets import Chosen, apart_from, choose, drift_notice, judge_all
 from magistrate.cascade.live_tiers import Event, Tier, sureness
 from magistrate.errors import EngineError, InputError, RunError
 from magistrate.formats.base import Notice
@@ -37,7 +38,7 @@ from magistrate.store.disk import write_atomically
 from magistrate.store.growing import GrowingRun, growing_run
 from magistrate.store.index import FAILURES
 from magistrate.store.interrupt import Interruption, RunInterrupted
-from magistrate.store.lines import to_line
+from magistrate.store.lines import read_records, to_line
 from magistrate.store.manifest import InputFile, RunManifest, RunSettings
 from magistrate.store.progress import OnProgress
 from magistrate.store.work import OnNotice
@@ -82,6 +83,12 @@ class Work:
         """Judge what is missing, and return the cascade."""
         self._save("running", Totals(tiers=tuple(self._planned())))
         self._tell_of_changes()
+        caveat = ""
+        if self.labelled is not None:
+            apart = apart_from(self.labelled, read_records(Sample, self._folder.run.samples))
+            self.labelled, caveat = apart.samples, apart.caveat
+            for notice in apart.notices:
+                self.tell(notice)
         calibrating = (
             [self._open(n, judge, calibrates=True) for n, judge in enumerate(self._judges)]
             if self.labelled is not None
@@ -93,6 +100,8 @@ class Work:
         chosen = None
         if self.labelled is not None:
             chosen = self._choose(self.labelled, calibrating, purse)
+            if caveat:
+                chosen = replace(chosen, assumption=f"{chosen.assumption} ({caveat})")
         pairs = Pairs(self._folder.run)
         router = self._router(pairs, chosen)
         events: SimpleQueue[Event] = SimpleQueue()
