@@ -259,3 +259,26 @@ def test_pandalm_gpt4_and_pandalm_7b(data_folder: Path) -> None:
     point = found.replay.points[0]
     assert point.gap_closed.value == pytest.approx(0.664, abs=5e-4)
     assert point.asked[-1] == pytest.approx(0.5)
+
+
+def test_calibration_pairs_that_are_judged_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row(k, 0.5 + k / 400, exchanged=k % 2 == 0) for k in range(150)]
+    known = [write_rows(tmp_path / f"known-{name}.jsonl", rows) for name in ("a", "b")]
+    few = [row(k, 0.9) for k in range(30)] + [row(k, 0.9) for k in range(200, 230)]
+    few[-1]["instruction"] = "Question 140?"
+    judged = [write_rows(tmp_path / f"{name}.jsonl", few) for name in ("a", "b")]
+    options = PromiseOptions(0.8, 0.1, known)
+    found = replay_cascade(*judged, promise=options).promised
+    assert found is not None
+    assert (found.left_out, found.guarantee.n, found.shared) == (30, 120, 1)
+    command = ["cascade", "replay", *map(str, judged), "--target-agreement", "0.8", "--risk", "0.1"]
+    for one in known:
+        command += ["--calibrate-on", str(one)]
+    assert main(command) == 0
+    told = capsys.readouterr()
+    assert "30 calibration pairs, since they are to be judged" in told.out
+    assert "1 pair to be judged on questions of calibration pairs" in told.out
+    with pytest.raises(InputError, match="all 150 calibration pairs are among the pairs to be"):
+        replay_cascade(*known, promise=options)

@@ -147,7 +147,7 @@ def replay_cascade(
     )
     promised = None
     if asked.target is not None and asked.risk is not None:
-        promised = _promised(found.tiers, paths, asked, asked.target, asked.risk, decisive, how)
+        promised = _promised(found, paths, asked, asked.target, asked.risk, decisive, how)
     rows: tuple[SourceRow, ...] = ()
     if sources:
         rows = compare_sources(labelled, (given or DEFAULT_BUDGETS)[0], decisive=decisive)
@@ -239,7 +239,7 @@ def _scale_notice(scale: Scale, found: ReadTiers) -> tuple[Notice, ...]:
 
 
 def _promised(
-    tiers: Tiers,
+    found: ReadTiers,
     paths: Sequence[AnyPath],
     asked: PromiseOptions,
     target: float,
@@ -248,28 +248,37 @@ def _promised(
     how: ReadOptions,
 ) -> Promised:
     """Find calibration pairs and pairs to be judged, and make the promise."""
-    given = asked.calibrate_on
-    if not given:
-        calibration, rest, name = tiers, ~tiers.labelled, "all pairs with a label"
-        judged = tiers.take(rest) if rest.any() else None
-    elif len(given) == 1:
-        calibration = how.read(paths, given[0]).tiers
-        rest, name = ~calibration.labelled, f"the pairs labelled in {given[0]}"
-        judged = tiers.take(rest) if rest.any() else None
+    import numpy as np
+
+    given, tiers = asked.calibrate_on, found.tiers
+    if len(given) < 2:
+        source = how.read(paths, given[0]) if given else found
+        name = f"the pairs labelled in {given[0]}" if given else "all pairs with a label"
+        calibrates = source.tiers.labelled
+        judges = ~calibrates
     elif len(given) == len(paths):
-        calibration, judged = how.read(given, None).tiers, tiers
-        name = ", ".join(map(str, given))
+        source, name = how.read(given, None), ", ".join(map(str, given))
+        calibrates, judges = source.tiers.labelled, np.ones(len(tiers), dtype=bool)
     else:
         raise InputError(
             f"--calibrate-on is given {len(given)} times for {len(paths)} judges; give one file of "
             f"labels, or a run or file for each judge in their sequence"
         )
-    chosen = _counted(calibration, decisive)
+    # Thresholds that were chosen on a pair cannot promise anything of it.
+    known = {one for one, is_one in zip(found.pair_ids, judges, strict=True) if is_one} - {None}
+    judged_too = np.array([one in known for one in source.pair_ids], dtype=bool)
+    apart, left_out = calibrates & ~judged_too, int((calibrates & judged_too).sum())
+    if left_out and not apart.any():
+        raise InputError(
+            f"all {left_out:,} calibration pairs are among the pairs to be judged; what is chosen "
+            f"on them promises nothing of them: give --calibrate-on other pairs"
+        )
     return make_promise(
-        chosen.take(chosen.labelled),
-        None if judged is None else _counted(judged, decisive),
+        _counted(source.tiers.take(apart), decisive),
+        _counted(tiers.take(judges), decisive) if judges.any() else None,
         target,
         risk,
         calibrated_on=name,
+        left_out=left_out,
         one_per_question=asked.one_per_question,
     )

@@ -48,6 +48,8 @@ class JudgeColumn:
     """The first judge's; None for that one itself."""
     judged: Judged = field(init=False)
     matched: Counter[How] = field(default_factory=Counter)
+    pair_ids: list[str | None] = field(default_factory=list)
+    """Of each pair of the frame, equal for equal texts in either order; None without texts."""
     _collector: SignalCollector = field(default_factory=SignalCollector)
     _cost: array[float] = field(default_factory=lambda: array("d"))
     _at: dict[int, tuple[int, bool]] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class JudgeColumn:
         self._ids.append(sample.source_id)
         text = sample.text_id if _has_text(sample) else None
         if self.frame is None:
+            self.pair_ids.append(min(text, flipped(sample).text_id) if text is not None else None)
             if text is not None:
                 self._by_text[text].append(here)
             if sample.source_id is not None:

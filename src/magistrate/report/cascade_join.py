@@ -88,6 +88,8 @@ class ReadTiers:
     notices: tuple[Notice, ...] = ()
     bad: tuple[BadRow, ...] = ()
     bad_rows: int = 0
+    pair_ids: tuple[str | None, ...] = ()
+    """Of each pair, equal for equal texts in either order of the answers; None without texts."""
 
 
 def read_tiers(
@@ -165,6 +167,7 @@ def read_tiers(
         notices=tuple(dict.fromkeys((*said, *_notices(tiers)))),
         bad=bad,
         bad_rows=bad_rows,
+        pair_ids=tuple(columns[0].pair_ids),
     )
 
 

@@ -49,6 +49,8 @@ class Promised(Record):
     """Questions of the calibration pairs; fewer than pairs means that pairs share questions."""
     shared: int
     """Pairs to be judged that are on a question of a calibration pair."""
+    left_out: int
+    """Calibration pairs that were left out, since they are among the pairs to be judged."""
     kept: Kept | None
     """Of the pairs to be judged; None where all pairs were used to calibrate."""
     refusal: str
@@ -62,6 +64,7 @@ def make_promise(
     risk: float,
     *,
     calibrated_on: str,
+    left_out: int = 0,
     one_per_question: bool = False,
     seed: int = 0,
 ) -> Promised:
@@ -73,6 +76,7 @@ def make_promise(
         target: Agreement to promise.
         risk: Probability that the promise does not hold.
         calibrated_on: Where the calibration pairs are from, in words.
+        left_out: Labelled pairs that were left out since they are to be judged.
         one_per_question: Use one calibration pair of each question.
         seed: Which pair of a question, and how pairs are divided among judges.
 
@@ -90,6 +94,7 @@ def make_promise(
     return Promised(
         guarantee=made,
         calibrated_on=calibrated_on,
+        left_out=left_out,
         questions=len(np.unique(pairs.question)),
         shared=0 if others is None else int(np.isin(others.question, pairs.question).sum()),
         kept=None if others is None else what_is_kept(others, made),
@@ -134,6 +139,12 @@ def promise_notices(promised: Promised | None) -> tuple[Notice, ...]:
             f"its risk says; --one-per-question uses one pair of each"
         )
         found.append(Notice(kind="shared-questions", message=message))
+    if promised.left_out:
+        message = (
+            f"{counted(promised.left_out, 'calibration pair')} are among the pairs to be judged "
+            f"(in either order of the answers) and were left out of the calibration"
+        )
+        found.append(Notice(kind="calibration-pairs-judged", message=message))
     if promised.shared:
         message = (
             f"{counted(promised.shared, 'pair')} to be judged are on questions of calibration "

@@ -195,7 +195,15 @@ def _promise_facts(found: Promised) -> Iterator[tuple[str, str]]:
             f"{harmless(found.calibrated_on)}"
         ),
     )
+    if found.left_out:
+        words = f"{counted(found.left_out, 'calibration pair')}, since they are to be judged"
+        yield "left out", words
     yield "assumption", made.assumption
+    if found.shared:
+        words = f"{counted(found.shared, 'pair')} to be judged on questions of calibration pairs"
+        yield "not so here", f"{words}: this may not hold on new questions"
+    if found.questions < made.n:
+        yield "not so here", "calibration pairs share questions: see --one-per-question"
     if found.refusal:
         return
     yield "expected coverage", f"{percent(made.coverage)} of pairs are decided"
