@@ -123,3 +123,16 @@ def test_the_command(judged: tuple[Path, Path], tmp_path: Path) -> None:
     )
     assert more.exit_code == 0, more.output
     assert len(out.read_text("utf-8").splitlines()) >= 5
+
+
+def test_a_judge_that_does_not_say_how_sure_it_is_claims_no_agreement(
+    judged: tuple[Path, Path],
+) -> None:
+    run, labels = judged
+    found = estimate(run, labels=labels)
+    assert found.agreement is not None
+    assert found.agreement.judge_alone is None
+    shown = run_cli(app, ["estimate", str(run), "--labels", str(labels)]).output
+    (line,) = [one for one in shown.splitlines() if "agreement with people" in one]
+    assert "50.0 %" not in line
+    assert "50.0%" not in line

@@ -48,8 +48,9 @@ class Corrected(Record):
     """By both; ``n`` is the number of all samples."""
     labels_alone: Rate
     """The mean of the labels; ``n`` is their number."""
-    judge_alone: float
-    """The judge's mean over all samples: biased by as much as the judge is."""
+    judge_alone: float | None
+    """The judge's mean over all samples: biased by as much as the judge is. None where the judge
+    does not say the number of all of them, such as how sure it is."""
     labelled: int
     factor: float
     """lambda, the mean over strata weighted by their size: 0 where the judge tells nothing, 1 where

@@ -259,9 +259,10 @@ def _agreement(pairs: PairColumns, strata: Integers) -> Corrected:
 
     ok = pairs.ok
     label = np.where(_is_labelled(pairs), (pairs.said == pairs.gold).astype(float), np.nan)
-    return corrected_mean(
-        label[ok], _filled(pairs.confidence[ok]), pairs.question[ok], strata[ok], low=0, high=1
-    )
+    sure = pairs.confidence[ok]
+    found = corrected_mean(label[ok], _filled(sure), pairs.question[ok], strata[ok], low=0, high=1)
+    # The judge itself claims no agreement where it does not say how sure it is of each decision.
+    return found.model_copy(update={"judge_alone": None}) if np.isnan(sure).any() else found
 
 
 def _win_rate(pairs: PairColumns, strata: Integers, model: str) -> Corrected:

@@ -86,8 +86,14 @@ def _cells(one: Corrected, *, shares: bool) -> tuple[str, ...]:
     return (
         text(one.corrected),
         text(one.labels_alone),
-        f"{one.judge_alone:.1%}" if shares else f"{one.judge_alone:.2f}",
+        _alone(one.judge_alone, shares=shares),
         f"{one.labelled:,}",
         f"{one.factor:.2f}",
         NOTHING if one.worth is None else f"{one.worth:.2f}",
     )
+
+
+def _alone(value: float | None, *, shares: bool) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.1%}" if shares else f"{value:.2f}"
