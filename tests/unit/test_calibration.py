@@ -25,6 +25,7 @@ from magistrate.judging.calibrated import own_file, read_calibration, write_cali
 from magistrate.judging.calibration import Calibration
 from magistrate.judging.resolve import load_judge
 from magistrate.metrics.reliability import measure_reliability
+from magistrate.report.calibration import Measured, _cautions
 from magistrate.store.decisions import read_decisions, write_decisions
 from magistrate.store.run import open_run
 
@@ -270,8 +271,24 @@ def test_what_cannot_be_calibrated_is_said(
     capsys.readouterr()
     assert main(["calibrate", "mini", "--run", str(run)]) == 2
     assert "needs 50 labelled decisions or more, and there are 20" in capsys.readouterr().err
+    # Where the labels can be counted beforehand, nothing is judged for it.
+    other = tmp_path / "other"
+    assert main(["calibrate", "mini", str(path), "--judged", str(other)]) == 2
+    assert "there are 20 labelled pairs; give 30 more labels" in capsys.readouterr().err
+    assert not other.exists()
     assert main(["calibrate", "other", "--run", str(run)]) == 2
     assert "is a run of 'mini'" in capsys.readouterr().err
     assert main(["calibrate", "mini", "--run", str(run), "--source", "entropy"]) == 2
     assert "tells nothing of 'entropy'" in capsys.readouterr().err
     assert main(["calibrate", "mini"]) == 2
+
+
+def test_a_calibration_on_few_labels_or_without_gain_says_so() -> None:
+    before = Measured.model_construct(error=object())
+    sure, right = np.full(60, 0.8), np.arange(60) % 5 > 0
+    questions = np.arange(60) % 20
+    rough, noise = _cautions(sure, sure + 0.001, right, questions, before)
+    assert "fitted on 60 labels of 20 questions" in rough.message
+    assert "no gain is shown beyond chance" in noise.message
+    many, each = np.full(400, 0.99), np.arange(400)
+    assert list(_cautions(many, np.full(400, 0.5), each % 2 > 0, each, before)) == []

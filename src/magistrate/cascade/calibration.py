@@ -167,10 +167,8 @@ def usable_methods(
         )
     if method not in METHODS:
         raise InputError(f"no method '{method}'; there are: {', '.join(METHODS)}")
-    fitting: list[Method] = [
-        name for name in LEAST if is_probability or name != "temperature"
-    ] if method == "auto" else [method]  # fmt: skip
-    least = min(LEAST[name] for name in fitting)
+    fitting = _fitting(method, is_probability=is_probability)
+    least = fewest_labels(method, is_probability=is_probability)
     words = f"calibration by {method}" if method != "auto" else "calibration"
     if n < least:
         raise InputError(
@@ -191,6 +189,17 @@ def usable_methods(
             f"{questions}; give labels on more questions, or fewer --folds"
         )
     return [name for name in fitting if n >= LEAST[name]]
+
+
+def fewest_labels(method: Wanted, *, is_probability: bool = True) -> int:
+    """Return how many labelled decisions a method needs; of ``auto``, the least of all methods."""
+    return min(LEAST[name] for name in _fitting(method, is_probability=is_probability))
+
+
+def _fitting(method: Wanted, *, is_probability: bool) -> list[Method]:
+    if method == "auto":
+        return [name for name in LEAST if is_probability or name != "temperature"]
+    return [method]
 
 
 def _cross(

@@ -146,6 +146,8 @@ def calibrate(
             format_name=format_name,
             columns=columns,
             limit=limit,
+            source=source,
+            method=method,
         )
         labels = None
     else:
@@ -202,13 +204,20 @@ def _judge(
     format_name: str | None,
     columns: list[str] | None,
     limit: int | None,
+    source: str,
+    method: CalibrationMethod,
 ) -> Run:
-    """Judge the labelled pairs, or go on with that."""
+    """Judge the labelled pairs, or go on with that; not where there are too few."""
     from magistrate.cli.progress import ProgressView
     from magistrate.formats.reading import read_samples
+    from magistrate.report.calibration import check_labels
     from magistrate.store.running import judge
 
-    samples = read_samples(*files, format=format_name, columns=read_columns(columns))
+    named = read_columns(columns)
+    if "-" not in files:  # what comes through a pipe can be read once
+        known = read_samples(*files, format=format_name, columns=named, limit=limit)
+        check_labels(known, source=source, method=method.value)
+    samples = read_samples(*files, format=format_name, columns=named)
     with ProgressView(terminal, judge_name) as progress:
         return judge(
             samples,

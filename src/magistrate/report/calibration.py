@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from magistrate.cascade.calibration import (
     FOLDS,
     Wanted,
     cross_fitted,
+    fewest_labels,
     fit,
     quantiles_of,
 )
@@ -21,14 +23,28 @@ from magistrate.judging.folder import JUDGE_FILE
 from magistrate.judging.resolve import find_judge_folder, list_judges
 from magistrate.metrics.columns import SPLIT, PairColumns
 from magistrate.metrics.confidence import DEFAULT_SOURCE, confidence, source_named
+from magistrate.metrics.gold import annotator_vote
+from magistrate.metrics.intervals import mean_of_scores
 from magistrate.metrics.selective import Selective, measure_selective
-from magistrate.records import JudgeSpec, Record
+from magistrate.records import JudgeSpec, Record, Sample
 from magistrate.report.confidence import CalibrationError, as_probability, read_labelled
 from magistrate.report.judged import AnyPath
 from magistrate.store.run import Run
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
 SHOWN = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
 """Raw probabilities of which it is shown what they become."""
+
+
+ENOUGH_LABELS = 100
+ENOUGH_QUESTIONS = 30
+"""Fewer labelled decisions, or questions, make a calibration a rough one."""
 
 
 class Measured(Record):
@@ -146,10 +162,58 @@ def calibrate_run(
         not_ok=int((~pairs.ok).sum()),
         folds=folds,
         becomes={f"{raw:.4g}": calibration.apply(float(raw)) for raw in shown},
-        notices=found.judged.notices,
+        notices=(*found.judged.notices, *_cautions(sure, told, right, questions, before)),
         bad=found.judged.bad,
         bad_rows=found.judged.bad_rows,
     )
+
+
+def check_labels(
+    samples: Iterable[Sample], *, source: str = DEFAULT_SOURCE, method: Wanted = "auto"
+) -> None:
+    """Find out before anything is judged whether there can be enough labels for a calibration.
+
+    No more samples are read than it takes.
+
+    Raises:
+        InputError: There are too few labelled pairs.
+    """
+    needed = fewest_labels(method, is_probability=source_named(source).is_probability)
+    labels = 0
+    for sample in samples:
+        labels += len(sample.answers) == 2 and any(map(annotator_vote, sample.gold))
+        if labels >= needed:
+            return
+    raise InputError(
+        f"calibration needs {needed} labelled decisions or more, and there are {labels} labelled "
+        f"pairs; give {needed - labels} more labels (nothing was judged)"
+    )
+
+
+def _cautions(
+    sure: Floats, told: Floats, right: Bools, questions: NDArray[np.generic], before: Measured
+) -> Iterator[Notice]:
+    """Yield what keeps one from relying on a calibration."""
+    import numpy as np
+
+    n, groups = len(sure), len(np.unique(questions))
+    if n < ENOUGH_LABELS or groups < ENOUGH_QUESTIONS:
+        yield Notice(
+            kind="calibration",
+            message=f"the calibration is a rough one: it was fitted on {n:,} labels of {groups:,} "
+            f"questions; give {ENOUGH_LABELS} and {ENOUGH_QUESTIONS} or more",
+        )
+    if before.error is None:
+        return
+    good = right.astype(float)
+    gain = mean_of_scores(np.square(sure - good) - np.square(told - good), questions)
+    if gain.value is not None and (gain.low is None or gain.low <= 0):
+        between = "" if gain.low is None else f" [{gain.low:+.4f}, {gain.high:+.4f}]"
+        yield Notice(
+            kind="calibration",
+            message=f"calibration lowers the Brier score by {gain.value:+.4f}{between} on other "
+            f"questions: no gain is shown beyond chance; more labels would tell",
+        )
 
 
 def keep(calibration: Calibration, spec: JudgeSpec, out: Path | None = None) -> Path:
