@@ -79,6 +79,12 @@ def test_without_labels_there_is_no_agreement_and_without_confidence_no_half() -
     result = measure_agreement([(pair("first"), says("first"))])
     assert result is not None
     assert result.confident_half is None
+    # Where some decisions alone tell it, half of those would not be half of the pairs.
+    result = measure_agreement(
+        [(pair("first"), says("first", 0.9)), (pair("first", question="2"), says("first"))]
+    )
+    assert result is not None
+    assert result.confident_half is None
 
 
 def test_labels_without_any_decision_give_no_value() -> None:

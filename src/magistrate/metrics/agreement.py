@@ -122,16 +122,19 @@ class AgreementCounter:
         )
 
     def _confident_half(self, decisive: Codes) -> Codes | None:
-        """Return the places of the more confident half, rounded up; None without confidences."""
+        """Return the places of the more confident half, rounded up; None unless all are told.
+
+        Half of those that have a confidence is not half of the pairs: in a cascade's run it would
+        be half of what one of its judges decided.
+        """
         import numpy as np
 
         confidence = np.asarray(self._confidence)[decisive]
-        known = decisive[~np.isnan(confidence)]
-        if not len(known):
+        if not len(decisive) or np.isnan(confidence).any():
             return None
-        ids = np.asarray(self._id, dtype=np.uint64)[known]
-        by_confidence = np.lexsort((ids, -np.asarray(self._confidence)[known]))
-        half: Codes = known[by_confidence[: (len(known) + 1) // 2]]
+        ids = np.asarray(self._id, dtype=np.uint64)[decisive]
+        by_confidence = np.lexsort((ids, -confidence))
+        half: Codes = decisive[by_confidence[: (len(decisive) + 1) // 2]]
         return half
 
 
