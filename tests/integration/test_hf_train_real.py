@@ -23,7 +23,14 @@ def pairs(tmp_path: Path) -> tuple[Path, Path]:
     if folder is None or not (Path(folder) / "pandalm/testset-v1.json").is_file():
         pytest.skip("MAGISTRATE_DATA does not name a folder with pandalm/testset-v1.json")
     rows = json.loads((Path(folder) / "pandalm/testset-v1.json").read_text("utf-8"))
-    short = [row for row in rows if len(row["response1"]) + len(row["response2"]) < 400]
+    agreed = [row for row in rows if row["annotator1"] == row["annotator2"] == row["annotator3"]]
+    decided = [row for row in agreed if row["annotator1"] in (1, 2)]  # the family has no tie
+    answers = [(row["response1"], row["response2"]) for row in decided]
+    short = [
+        row
+        for row, both in zip(decided, answers, strict=True)
+        if all(isinstance(text, str) for text in both) and sum(map(len, both)) < 400
+    ]
     paths = (tmp_path / "train.json", tmp_path / "dev.json")
     for path, some in zip(paths, (short[:16], short[16:24]), strict=True):
         path.write_text(json.dumps(some), "utf-8")
