@@ -9,6 +9,7 @@ from cascade_help import as_told, pairs, sure_judge
 
 import magistrate as mg
 from magistrate.cascade.live_folder import CascadeRun
+from magistrate.cli.main import main
 from magistrate.errors import InputError
 from magistrate.records import Answer, Sample
 from magistrate.report.labels import flipped
@@ -51,3 +52,24 @@ def test_labelled_questions_that_are_judged_are_told_with_the_promise(tmp_path: 
     assert done.manifest.labels == 40
     assert "not so here: 1 of 40 labelled pairs" in (done.manifest.assumption or "")
     assert "judged-questions-known" in [one.kind for one in done.run.notices()]
+
+
+def test_a_judge_that_keeps_nothing_is_told_with_what_would_help(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cheap, _ = sure_judge("cheap", as_told)
+    wrong, _ = sure_judge("wrong", lambda q: f"{as_told(q).split()[0]} shorter")
+    labelled = pairs(*(0.5 + number / 400 for number in range(200)), label=True)
+    done = mg.run_cascade(
+        pairs(0.99, 0.511),
+        [wrong, cheap],
+        tmp_path / "c",
+        target_agreement=0.8,
+        risk=0.1,
+        calibrate_on=labelled,
+    )
+    assert main(["runs", "show", str(done.path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "keeps nothing: no threshold keeps the promise on" in shown
+    assert "more labels would not help" in shown
+    assert "of all pairs" in shown

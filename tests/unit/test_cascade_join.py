@@ -282,3 +282,12 @@ def test_calibration_pairs_that_are_judged_are_left_out(
     assert "1 pair to be judged on questions of calibration pairs" in told.out
     with pytest.raises(InputError, match="all 150 calibration pairs are among the pairs to be"):
         replay_cascade(*known, promise=options)
+
+
+def test_a_dearest_judge_that_is_no_better_is_told(
+    cheap: Path, strong: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cascade", "replay", str(strong), str(cheap)]) == 0
+    assert "No gap to close: cheap alone is not better than strong" in capsys.readouterr().out
+    assert main(["cascade", "replay", str(cheap), str(strong)]) == 0
+    assert "No gap to close" not in capsys.readouterr().out

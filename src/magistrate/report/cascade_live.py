@@ -25,9 +25,9 @@ def cascade_table(manifest: CascadeManifest) -> RenderableType:
         "judge",
         "asked",
         "decided",
-        "share",
+        "of all pairs",
         "passed on or waiting",
-        "confidence",
+        "confidence where it decided",
         "threshold",
         "cost",
         "time",
@@ -109,8 +109,14 @@ def _facts(manifest: CascadeManifest) -> Iterator[tuple[str, str]]:
     if manifest.guarantee is not None:
         for judge in manifest.guarantee.judges:
             bound = NOTHING if judge.bound is None else percent(judge.bound)
+            more = (
+                "more labels would not help"
+                if judge.labels_needed is None
+                else f"about {judge.labels_needed:,} would do, if they look like these"
+            )
             found = (
-                "keeps nothing: no threshold keeps the promise"
+                f"keeps nothing: no threshold keeps the promise on {judge.n:,} labelled pairs; "
+                f"{more}"
                 if judge.threshold is None
                 else f"kept {judge.kept:,} of {judge.n:,} labelled pairs, {judge.wrong:,} wrong; "
                 f"at most {bound} wrong by the bound"

@@ -273,6 +273,11 @@ def _promise_section(found: Promised) -> Section:
         f"Calibrated on {counted(made.n, 'pair')} on {counted(found.questions, 'question')}. "
         f"Assumption: {made.assumption}. Expected coverage: {share(made.coverage)}."
     )
+    if found.shared:
+        said += (
+            f" Not so here: {counted(found.shared, 'pair')} to be judged on questions of "
+            f"calibration pairs, so this may not hold on new questions."
+        )
     if kept is not None and not found.refusal:
         said += f" Of the pairs to judge {rate_words(kept.coverage)} are decided."
         if kept.agreement != NO_RATE:

@@ -85,6 +85,14 @@ def _budgets(found: CascadeReport, *, curve: bool) -> Iterator[RenderableType]:
         )
     )
     yield _points(measured.points, found)
+    cheap, dear = measured.alone[0].value, measured.alone[-1].value
+    if cheap is not None and dear is not None and dear <= cheap:
+        yield Wrapped(
+            harmless(
+                f"No gap to close: {last} alone is not better than {found.judges[0].judge} on "
+                f"these pairs, so asking it more often need not help."
+            )
+        )
     if curve:
         yield Text("")
         yield Wrapped("The curve")
