@@ -171,7 +171,11 @@ def test_a_scorer_reads_each_answer_once_and_has_a_fitted_tie_band(scorer: Path)
 
 def test_scores_are_learned_too(work: Path, tmp_path: Path) -> None:
     folder = train_judge(
-        work, tmp_path / "j", "bert", "regress", **{"loss.regress": "scores", "optim.steps": 60}
+        work,
+        tmp_path / "j",
+        "bert",
+        "regress",
+        **{"loss.regress": "scores", "optim.steps": 30, "optim.lr": 1e-2},
     )
     data = samples(10)
     found = judged(folder, data).values()
