@@ -176,6 +176,20 @@ def test_a_merged_label_counts_and_is_no_annotator(tmp_path: Path) -> None:
     assert "merged" not in agreed.examples[0].note
 
 
+def test_nothing_but_ties_is_a_warning_and_one_annotator_of_ties_is_told(tmp_path: Path) -> None:
+    ties = [pair(question(k), f"a{k}", f"b{k}", "tie") for k in range(10)]
+    labels = finding(checked(tmp_path, ties), "label-balance")
+    assert labels is not None
+    assert labels.severity == "warning"
+    assert "95% or more are ties" in labels.do
+
+    two = [pair(question(k), f"a{k}", f"b{k}", "tie", "first") for k in range(10)]
+    agreed = finding(checked(tmp_path, two), "contradicting-annotators")
+    assert agreed is not None
+    assert agreed.says.startswith("in none of 10 pairs with several annotators does one say first")
+    assert agreed.do.startswith("they agree less than by chance (one says tie where another")
+
+
 def test_what_teachers_failed_to_label_is_told_with_their_words(tmp_path: Path) -> None:
     failed = FailedLabel(
         row=1,

@@ -17,8 +17,9 @@ from train_help import toy_recipe, toy_samples, write_samples  # noqa: E402
 
 from magistrate.engines.hf.loading import LoadedModel  # noqa: E402
 from magistrate.errors import EngineError, InputError  # noqa: E402
-from magistrate.records import Sample  # noqa: E402
+from magistrate.records import Gold, Sample  # noqa: E402
 from magistrate.train.adapting import adapt  # noqa: E402
+from magistrate.train.estimate import estimate  # noqa: E402
 from magistrate.train.generate import GenerateHead  # noqa: E402
 from magistrate.train.loop import Watching, train  # noqa: E402
 from magistrate.train.recipe import AdapterSection  # noqa: E402
@@ -185,6 +186,18 @@ def test_dev_samples_that_are_learned_from_are_refused(tmp_path: Path) -> None:
     recipe = toy_recipe(tmp_path, count=4, dev=0, data__dev=str(tmp_path / "train.jsonl"))
     with pytest.raises(InputError, match="4 of the 4 dev samples are also learned from"):
         train(recipe, tmp_path / "out")
+
+
+def test_nothing_to_learn_is_an_error_also_of_a_dry_run(tmp_path: Path) -> None:
+    recipe = toy_recipe(tmp_path, count=4, dev=0)
+    ties = [one.model_copy(update={"gold": (Gold(preference="tie"),)}) for one in toy_samples(4)]
+    write_samples(ties, tmp_path / "train.jsonl")
+    said = r"none of the 4 training samples .*: 4 samples: the label is a tie, and family 'toy'"
+    with pytest.raises(InputError, match=said):
+        estimate(recipe)
+    for _ in range(2):  # and nothing is left behind that a second try stumbles over
+        with pytest.raises(InputError, match=said):
+            train(recipe, tmp_path / "out")
 
 
 def with_references(samples: list[Sample]) -> list[Sample]:

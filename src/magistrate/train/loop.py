@@ -154,6 +154,8 @@ class _Training:
         loaded, adapted, packed = self._load()
         found = scan(self._head, self._data.train)
         if not found.indices:
+            if checkpoint is None:
+                resuming.forget(self._work)
             raise nothing_to_learn(found)
         schedule = Schedule(found.indices, found.lengths, self._recipe.optim, self._recipe.run.seed)
         trainer = self._trainer(loaded, adapted, packed, found, schedule, first)

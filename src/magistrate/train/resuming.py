@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -238,3 +239,12 @@ def clean_up(work: Work) -> None:
     """Remove checkpoints once the judge is written."""
     for folder in (work.checkpoints, work.best):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget(work: Work) -> None:
+    """Take away what :func:`begin` made, of a training that cannot be: nothing else is there."""
+    for name in (_FILE, RECIPE):
+        (work.folder / name).unlink(missing_ok=True)
+    for folder in (work.folder, work.judge):
+        with contextlib.suppress(OSError):  # not empty: not ours
+            folder.rmdir()
