@@ -69,6 +69,18 @@ def test_half_precision_is_near_and_told(folder: Path) -> None:
     assert distribution(engine) == pytest.approx(distribution(open_here(folder)), abs=1.5)
 
 
+def test_half_precision_does_not_make_unlike_verdicts_equal(folder: Path) -> None:
+    full, half = open_here(folder), open_here(folder, dtype="bf16")
+    assert "output_layer" not in full.info.settings
+    assert half.info.settings["output_layer"] == "fp32"
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.inference_mode():
+        logits = half._model(ids).logits
+    assert logits.dtype == torch.float32
+    # Rounded to bf16 many of the logits fall together; they do not here.
+    assert len(logits[0, -1].unique()) > len(logits[0, -1].bfloat16().unique())
+
+
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft's own
 def test_an_adapter_changes_verdicts_and_is_told(folder: Path, tmp_path: Path) -> None:
     peft = pytest.importorskip("peft", reason="the extra [hf] is not installed: no peft")

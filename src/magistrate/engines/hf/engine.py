@@ -15,7 +15,7 @@ from magistrate.engines.exact import VerdictTree
 from magistrate.engines.hf.choosing import choose_passes, choose_writer
 from magistrate.engines.hf.encoding import RequestEncoder, context_of, ends_of, failed
 from magistrate.engines.hf.exactly import TreeReader
-from magistrate.engines.hf.loading import LoadedModel, quiet
+from magistrate.engines.hf.loading import FullOutputLayer, LoadedModel, quiet
 from magistrate.engines.hf.passes import Passes, PassResult
 from magistrate.engines.hf.prompts import Prompt
 from magistrate.engines.hf.settings import HfOptions
@@ -77,6 +77,8 @@ class HfEngine:
         self._rows = options.batch_replies or (64 if on_gpu else 16)
         self._writer: Writer | None = None
         own: dict[str, Any] = {"dtype": loaded.dtype, **self._encoder.settings}
+        if isinstance(self._model.get_output_embeddings(), FullOutputLayer):
+            own["output_layer"] = "fp32"
         self._info = EngineInfo(
             engine="hf",
             model=name,

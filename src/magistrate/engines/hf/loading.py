@@ -74,6 +74,8 @@ def load_model(files: ModelFiles, adapter: ModelFiles | None, options: HfOptions
         with quiet():
             model = _with_adapter(model, adapter, merge=dtype != "4bit")
     model.eval()
+    if device == "cpu" and dtype in ("bf16", "fp16"):
+        _widen_output_layer(model)
     return LoadedModel(model, tokenizer, dtype)
 
 
@@ -135,6 +137,31 @@ def placement(dtype: str, device: str, options: HfOptions) -> dict[str, Any]:
         return settings
     several = options.device == "auto" and torch.cuda.device_count() > 1
     return {**settings, "device_map": "auto" if several else {"": device}}
+
+
+class FullOutputLayer(torch.nn.Module):  # type: ignore[misc]
+    """An output layer in fp32 behind a model of less precision.
+
+    Logits near 20 differ by 0.125 in bf16: two verdicts that a judge holds nearly equal would
+    become exactly equal.
+    """
+
+    def __init__(self, layer: Any) -> None:
+        """Take the layer's weights."""
+        super().__init__()
+        self.weight = torch.nn.Parameter(layer.weight.detach().float(), requires_grad=False)
+        bias = getattr(layer, "bias", None)
+        self.bias = None if bias is None else torch.nn.Parameter(bias.float(), requires_grad=False)
+
+    def forward(self, hidden: Any) -> Any:
+        """Return logits in fp32."""
+        return torch.nn.functional.linear(hidden.float(), self.weight, self.bias)
+
+
+def _widen_output_layer(model: Any) -> None:
+    layer = model.get_output_embeddings()
+    if isinstance(layer, torch.nn.Linear):
+        model.set_output_embeddings(FullOutputLayer(layer))
 
 
 def _check_complete(name: str, report: Any) -> None:
