@@ -180,6 +180,12 @@ ROWS: dict[str, Any] = {
     "unlimitedjudge-predictions": {"score": [1.0, 1.0], "prediction": "1 1"},
     "unlimitedjudge-scores": [7.0, 8.0],
     "unlimitedjudge-ratings": 4,
+    "selective-evaluation": {
+        "instruction": "Q",
+        "outputs": ["A", "B"],
+        "preferences": {"human": 1, "other": 2},
+        "probs": [0.75, 0.25],
+    },
     "hhh-constitutional": {
         "corrects": [" (B)"],
         "text_correct": HUMAN + "Good.",

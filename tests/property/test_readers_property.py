@@ -84,7 +84,8 @@ def check(name: str, row: Any, file: str, questions: dict[str, Any]) -> None:
 
 
 def test_there_is_a_good_row_for_every_reader() -> None:
-    assert set(ROWS) == set(READERS)
+    # One knows a file only to say where it belongs: its lists are no judgments.
+    assert set(ROWS) == set(READERS) - {"unlimitedjudge-reliability"}
 
 
 @pytest.mark.parametrize("name", ROWS)
