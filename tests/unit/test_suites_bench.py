@@ -282,7 +282,7 @@ def test_a_scoring_head_cannot_be_asked_otherwise(tmp_path: Path) -> None:
     assert report.scalability is not None
     assert report.generalise.schemes == report.generalise.prompts == ()
     said = " ".join(report.generalise.cannot + report.scalability.cannot)
-    assert "reads one answer at a time" in said
+    assert "has a scoring head" in said
     assert "asked in one way only" in said
     assert "can neither reason before its verdict" in said
     assert [row.row.result.variant for row in report.aspects.pairs] == ["plain"]

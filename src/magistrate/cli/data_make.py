@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from magistrate.data.sampling import Distance, QuestionsDrawn
 
 QUESTIONS_EXAMPLES = example(
-    "magistrate data questions examples/pairs.jsonl -n 6 --by category -o questions.jsonl",
-    "magistrate data questions examples/pairs.jsonl -n 6 --like examples/single.jsonl "
+    "magistrate data questions examples/pairs.jsonl -n 4 --by category -o questions.jsonl",
+    "magistrate data questions examples/pairs.jsonl -n 4 --like examples/single.jsonl "
     "-o like-users.jsonl --json",
 )
 PAIRS_EXAMPLES = example(
