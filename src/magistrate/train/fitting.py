@@ -98,7 +98,7 @@ class _Room:
         return self.encoder.plain.count(text)
 
     def complete(self, requests: Sequence[Request]) -> Iterator[Completion]:
-        raise NotImplementedError("nothing is asked while rows are fitted")
+        raise AssertionError("nothing is asked while rows are fitted")
 
     def close(self) -> None:
         """Do nothing: there is no model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -61,7 +62,7 @@ class Read:
         return sum(map(len, self.readings))
 
 
-class NumberHead:
+class NumberHead(ABC):
     """Base of the heads that return numbers; see :class:`magistrate.train.head.Head`."""
 
     name: HeadName
@@ -229,17 +230,21 @@ class NumberHead:
         )
         return make_judge(self._recipe.judge.name, family, engine)
 
+    @abstractmethod
     def _make_family(self, tokenizer: Any) -> Family:
-        raise NotImplementedError
+        """Return the family of the head, for its base's tokenizer."""
 
+    @abstractmethod
     def _with_verdict(self, verdict: Mapping[str, float]) -> Family:
-        raise NotImplementedError
+        """Return the family with other numbers for its verdict."""
 
+    @abstractmethod
     def _encode(self, example: Example) -> Read | Unfit:
-        raise NotImplementedError
+        """Return what the model reads and learns of an example."""
 
+    @abstractmethod
     def _learned(self, items: Sequence[Read]) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the labels of a batch."""
 
 
 def _bare(model: Any) -> Any:
